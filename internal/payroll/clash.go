@@ -1,0 +1,129 @@
+package payroll
+
+// Existing is the live item that already holds a submitted row's key.
+type Existing struct {
+	Ref          LineRef
+	Hash         Hash
+	Vendor       string
+	State        State
+	Reason       Reason // with DeadLettered
+	Ambiguous    bool   // a submit attempt of it has no known fate
+	LetterClosed CloseReason
+	Superseded   bool // a higher version of the payment exists
+}
+
+// Claim is what becomes of a row whose key another batch's item holds.
+type Claim int
+
+// The claims.
+const (
+	ClaimDuplicate  Claim = iota + 1 // a bug at the caller: refused as duplicate_natural_key
+	ClaimEarlier                     // paid already: settled as earlier_batch
+	ClaimRetake                      // submitted again: this item becomes the live one
+	ClaimFollow                      // takes the live item's end state when it has one
+	ClaimSuperseded                  // a newer version exists
+)
+
+// Contest decides between a submitted row and the live item of its key. The
+// same key with another hash, or at another vendor, is a bug at the caller. A
+// line that may have been paid is never taken up a second time.
+func Contest(hash Hash, vendor string, e Existing) Claim {
+	parked := e.State == DeadLettered && (e.Ambiguous || e.Reason == OutcomeUnknown)
+	reusable := e.State == Cancelled || e.State == DeadLettered && !parked && e.LetterClosed != PaidOutside
+	switch {
+	case hash != e.Hash:
+		return ClaimDuplicate
+	case vendor != e.Vendor && !reusable:
+		return ClaimDuplicate
+	case e.State == Settled:
+		return ClaimEarlier
+	case e.State == Superseded || reusable && e.Superseded:
+		return ClaimSuperseded
+	case reusable:
+		return ClaimRetake
+	default:
+		return ClaimFollow
+	}
+}
+
+// Older is a lower version of a payment, as a newer one finds it.
+type Older struct {
+	Ref          LineRef
+	Vendor       string
+	State        State
+	Ambiguous    bool
+	Reason       Reason // with DeadLettered
+	LetterClosed CloseReason
+}
+
+// Precedence is what a newer version does about a lower one.
+type Precedence int
+
+// The precedences.
+const (
+	PrecedesNothing  Precedence = iota + 1 // the lower one is out of the way for good
+	PrecedesReplaces                       // the lower one was never sent or certainly not applied: superseded
+	PrecedesWaits                          // the lower one may have been paid: the newer one waits
+	PrecedesCloses                         // the lower one is a dead letter: closed as corrected
+	PrecedesCorrects                       // the lower one was paid: the newer one is a correction
+)
+
+// Succeed decides what a newer version does about a lower one. It is asked
+// again when a line that waits finds the fate of what it waits for.
+func Succeed(o Older) Precedence {
+	switch o.State {
+	case Pending, Retrying:
+		if o.Ambiguous {
+			return PrecedesWaits
+		}
+		return PrecedesReplaces
+	case InFlight, Unknown:
+		return PrecedesWaits
+	case Settled:
+		return PrecedesCorrects
+	case DeadLettered:
+		return succeedDead(o)
+	default:
+		return PrecedesNothing
+	}
+}
+
+func succeedDead(o Older) Precedence {
+	switch {
+	case o.LetterClosed == PaidOutside:
+		return PrecedesCorrects
+	case o.LetterClosed == "" && (o.Ambiguous || o.Reason == OutcomeUnknown):
+		return PrecedesWaits
+	case o.LetterClosed == "":
+		return PrecedesCloses
+	default:
+		return PrecedesNothing
+	}
+}
+
+// Corrections is how a vendor takes a correction of a paid line.
+type Corrections string
+
+// The modes of a profile's corrections.
+const (
+	CorrectionsRefuse  Corrections = "refuse"  // not at all: dead letter correction_refused
+	CorrectionsReplace Corrections = "replace" // it holds the newest version's absolute amount: sent
+)
+
+// ParseCorrections reads a corrections mode; "" means refuse.
+func ParseCorrections(s string) (Corrections, bool) {
+	switch c := Corrections(s); c {
+	case "":
+		return CorrectionsRefuse, true
+	case CorrectionsRefuse, CorrectionsReplace:
+		return c, true
+	default:
+		return "", false
+	}
+}
+
+// Sendable reports whether a correction of the paid line o may be sent by the
+// given vendor: only where the vendor itself holds that payment and replaces it.
+func (c Corrections) Sendable(vendor string, o Older) bool {
+	return c == CorrectionsReplace && o.Vendor == vendor && o.State == Settled
+}
