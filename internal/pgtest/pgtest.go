@@ -30,26 +30,26 @@ const patience = time.Minute
 // URL makes an empty database for the test and returns its URL. At the test's
 // end the database is dropped, together with the connections still open on it.
 // Without a server the test fails; it is never skipped.
-func URL(t testing.TB) string {
-	t.Helper()
-	u := server(t)
+func URL(tb testing.TB) string {
+	tb.Helper()
+	u := server(tb)
 	admin, name := u.String(), freshName()
-	exec(t, admin, "CREATE DATABASE "+name)
-	t.Cleanup(func() { exec(t, admin, "DROP DATABASE "+name+" WITH (FORCE)") })
+	exec(tb, admin, "CREATE DATABASE "+name)
+	tb.Cleanup(func() { exec(tb, admin, "DROP DATABASE "+name+" WITH (FORCE)") })
 	u.Path = "/" + name
 	return u.String()
 }
 
-func server(t testing.TB) *url.URL {
-	t.Helper()
+func server(tb testing.TB) *url.URL {
+	tb.Helper()
 	text := os.Getenv(Variable)
 	if text == "" {
-		t.Fatalf("%s is not set: run `scripts/with-postgres.sh go test ./...`, which starts a private server, "+
+		tb.Fatalf("%s is not set: run `scripts/with-postgres.sh go test ./...`, which starts a private server, "+
 			"or set it to the URL of a server on which tests may create databases", Variable)
 	}
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" {
-		t.Fatalf("%s is not a URL of the form postgres://user:password@host:port/database", Variable)
+		tb.Fatalf("%s is not a URL of the form postgres://user:password@host:port/database", Variable)
 	}
 	return u
 }
@@ -64,16 +64,16 @@ func freshName() string {
 
 // exec runs one statement on a connection of its own. It has its own deadline,
 // for the test's context is over when cleanups run.
-func exec(t testing.TB, url, statement string) {
-	t.Helper()
+func exec(tb testing.TB, url, statement string) {
+	tb.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	conn, err := pgx.Connect(ctx, url)
 	if err != nil {
-		t.Fatalf("connecting to the server of %s: %v", Variable, err)
+		tb.Fatalf("connecting to the server of %s: %v", Variable, err)
 	}
 	defer func() { _ = conn.Close(ctx) }()
 	if _, err := conn.Exec(ctx, statement); err != nil {
-		t.Fatalf("%s: %v", statement, err)
+		tb.Fatalf("%s: %v", statement, err)
 	}
 }
