@@ -24,6 +24,7 @@ type Trouble struct {
 	FrozenWith  int32             // attempt whose request must be repeated whole; 0 = none
 	BlockedBy   LineRef           // the older version whose fate must be known first
 	AttemptNo   int32             // open attempt it travels in; 0 = not taken
+	CutoffAt    time.Time         // its own cut-off, given with a replay; zero = its batch's
 }
 
 // Standing is where a line stands, read under the lock of its batch: all that
@@ -38,10 +39,10 @@ type Standing struct {
 	Letter    uuid.UUID
 	// LetterClosed is how its newest dead letter was closed; "" = open or none.
 	LetterClosed CloseReason
-	Cancelled    bool // its batch is cancelled
-	Superseded   bool // a higher version of the payment exists
-	CutoffAt     time.Time
-	FollowerOf   LineRef // the live item that it follows; zero = none
+	Cancelled    bool      // its batch is cancelled
+	Superseded   bool      // a higher version of the payment exists
+	CutoffAt     time.Time // its own or its batch's; zero = none
+	FollowerOf   LineRef   // the live item that it follows; zero = none
 }
 
 // Settlement is the evidence of a payment.
