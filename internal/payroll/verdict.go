@@ -69,6 +69,9 @@ type Reading struct {
 	// Conflict: an item's 409. Duplicate where nothing else is under way,
 	// possibly "in progress" while another attempt is not quiet.
 	Conflict bool
+	// Finished: the vendor itself has done with the request, so that nothing of
+	// it can arrive later although its effect is unknown (a 400 for a chunk).
+	Finished bool
 	// MaxChunk bounds the size of the next request that may carry this line
 	// (halving); 0 = no bound.
 	MaxChunk int

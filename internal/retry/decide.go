@@ -158,8 +158,8 @@ func (l *line) mismatch() payroll.Change {
 // lost: the attempt has no known fate and stays open.
 func (l *line) lost(a Attempt) payroll.Change {
 	l.t.Ambiguous = true
-	if quiet := a.SendBefore.Add(l.Policy.Settle); quiet.After(l.t.QuietAt) {
-		l.t.QuietAt = quiet
+	if quiet := a.SendBefore.Add(l.Policy.Settle); !l.r.Finished {
+		l.t.QuietAt = later(l.t.QuietAt, quiet)
 	}
 	return l.resolve(l.r.Class)
 }
