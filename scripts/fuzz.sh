@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.."
 need_go
 # Only the packages that have a target are built, not all.
 found=0
-for dir in $(grep -rl --include='*_test.go' '^func Fuzz' . | xargs -n 1 dirname | sort -u); do
+for dir in $(grep -rl --include='*_test.go' '^func Fuzz' . | sed 's,/[^/]*$,,' | sort -u); do
   for target in $(go test -list '^Fuzz' "$dir" | grep '^Fuzz'); do
     echo "$dir $target"
     go test -run '^$' -fuzz "^$target\$" -fuzztime "${FUZZTIME:-10s}" "$dir"

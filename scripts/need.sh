@@ -12,24 +12,26 @@ can_install() {
   [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null 2>&1
 }
 
+# install PACKAGE...: through apt-get, whose talk is shown only if it fails; the
+# caller has asked can_install.
 apt_updated=
-# install PACKAGE...: through apt-get, quietly; the caller has asked can_install.
 install() {
+  local talk
+  echo "installing $*" >&2
   if [ -z "$apt_updated" ]; then
-    apt-get update -qq >&2 || die "apt-get update failed; needed to install: $*"
+    talk=$(apt-get update -qq 2>&1) || die "$talk" "apt-get update failed; needed to install: $*"
     apt_updated=yes
   fi
-  echo "installing $*" >&2
-  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >&2 ||
-    die "apt-get could not install: $*"
+  talk=$(DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" 2>&1) ||
+    die "$talk" "apt-get could not install: $*"
 }
 
-# need COMMAND PACKAGE WHY: after it, COMMAND can be run.
+# need COMMAND PACKAGES WHY: after it, COMMAND can be run.
 need() {
   command -v "$1" >/dev/null 2>&1 && return
   can_install || die "$1 is missing: $3." \
     "Install it (Debian: apt-get install $2) and run this again; no test is left out because of it."
-  install "$2"
+  install $2
   command -v "$1" >/dev/null 2>&1 || die "$1 is still missing after installing $2"
 }
 

@@ -37,7 +37,7 @@ events() { # events FLAG... PACKAGE...
 both() {
   local status=0
   [ -z "$plain" ] || events $plain || status=1
-  [ -z "$raced" ] || events -race $raced || status=1
+  [ -z "$raced" ] || CGO_ENABLED=1 events -race $raced || status=1
   return "$status"
 }
 
