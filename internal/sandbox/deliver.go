@@ -28,12 +28,19 @@ func (v *visit) deliver(a answer, f Fault, cut float64) {
 		}
 	}
 	v.leave()
-	_ = http.NewResponseController(v.w).SetWriteDeadline(time.Now().Add(v.s.cfg.MaxHold + 30*time.Second))
+	v.allowWriting()
 	if spoil, named := spoilers[f.Kind]; named {
 		spoil(v, a, f, cut)
 		return
 	}
 	a.write(v.w)
+}
+
+// allowWriting gives a slow reader its time, from now on. A connection keeps its
+// deadline from one answer to the next, so each answer sets its own.
+func (v *visit) allowWriting() {
+	deadline := time.Now().Add(v.s.cfg.MaxHold + 30*time.Second)
+	_ = http.NewResponseController(v.w).SetWriteDeadline(deadline)
 }
 
 // spoilers send something else than the answer, or a part of it.

@@ -6,8 +6,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -17,7 +19,17 @@ import (
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// childJournal makes the test binary a sandbox on that journal instead.
+const childJournal = "SANDBOX_TEST_CHILD_JOURNAL"
+
+func TestMain(m *testing.M) {
+	if journal := os.Getenv(childJournal); journal != "" {
+		err := Run(context.Background(), Config{Journal: journal}, func(a net.Addr) { fmt.Println(a) })
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // fakeClock moves only when told; a pause is noted and is over at once.
 type fakeClock struct {

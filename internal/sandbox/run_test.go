@@ -1,14 +1,19 @@
 package sandbox
 
 import (
+	"bufio"
 	"context"
+	"encoding/json"
 	"fmt"
 	"net"
 	"net/http"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 func TestRunServesUntilTheContextEnds(t *testing.T) {
@@ -47,6 +52,93 @@ func TestRunRefuses(t *testing.T) {
 	}
 }
 
+// child starts a sandbox in a process of its own and says where it listens.
+func child(t *testing.T, journal string) (address string, process *exec.Cmd) {
+	t.Helper()
+	process = exec.Command(os.Args[0])
+	process.Env = append(os.Environ(), childJournal+"="+journal)
+	output, err := process.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := process.Start(); err != nil {
+		t.Fatal(err)
+	}
+	address, err = bufio.NewReader(output).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(address), process
+}
+
+// What a killed sandbox has answered for is in its journal, and its successor
+// knows it; callers keep it busy while it is killed.
+func TestKilledSandboxKnowsWhatItAnsweredFor(t *testing.T) {
+	journal := filepath.Join(t.TempDir(), "j")
+	var mu sync.Mutex
+	answered := map[string]string{} // key: reference
+	for round := range 3 {
+		address, process := child(t, journal)
+		enough := make(chan struct{}, 4)
+		var callers sync.WaitGroup
+		for caller := range 4 {
+			callers.Go(func() {
+				for i := range 10000 {
+					p := pay{emp: fmt.Sprint(caller, "-", i)}
+					key, reference, err := payAt(address, p)
+					if err != nil {
+						return // killed
+					}
+					mu.Lock()
+					if before, known := answered[key]; known && before != reference {
+						t.Errorf("round %d: a payment has two references", round)
+					}
+					answered[key] = reference
+					mu.Unlock()
+					if i == 20*(round+1) {
+						enough <- struct{}{}
+					}
+				}
+			})
+		}
+		<-enough
+		_ = process.Process.Kill()
+		_ = process.Wait()
+		callers.Wait()
+	}
+	c, err := ReadJournal(journal)
+	if err != nil {
+		t.Fatal(err)
+	}
+	made := map[string]string{}
+	for _, e := range c.Effects {
+		if made[e.Key] != "" {
+			t.Error("paid twice")
+		}
+		made[e.Key] = e.Reference
+	}
+	for key, reference := range answered {
+		if made[key] != reference {
+			t.Errorf("answered %s, journal has %q", reference, made[key])
+		}
+	}
+}
+
+// payAt pays one line and returns its key and reference.
+func payAt(address string, p pay) (key, reference string, err error) {
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 20 * time.Second}
+	response, err := client.Post("http://"+address+"/v1/payroll/lines", "application/json", strings.NewReader(bodyOf(p)))
+	if err != nil {
+		return "", "", err
+	}
+	defer func() { _ = response.Body.Close() }()
+	var standard struct{ Results []Result }
+	if err := json.NewDecoder(response.Body).Decode(&standard); err != nil {
+		return "", "", err
+	}
+	return standard.Results[0].Key, standard.Results[0].Reference, nil
+}
+
 // Many callers with overlapping lines: each line is paid once, whoever is
 // first, and the journal's order is the order of the work.
 func TestConcurrentCallers(t *testing.T) {
@@ -74,5 +166,20 @@ func TestConcurrentCallers(t *testing.T) {
 	}
 	if got := v.figures(); got.PaidTwice != 0 || got.MaxInFlight > 8 || got.Cents["USD"] != "3000000" {
 		t.Fatalf("%+v", got)
+	}
+}
+
+func TestSystemClockPauses(t *testing.T) {
+	clock := systemClock{}
+	before := clock.Now()
+	if err := clock.Sleep(t.Context(), 5*time.Millisecond); err != nil || clock.Now().Sub(before) < 5*time.Millisecond {
+		t.Fatal(err)
+	}
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, d := range []time.Duration{0, time.Hour} {
+		if clock.Sleep(over, d) == nil {
+			t.Errorf("slept %v although it was over", d)
+		}
 	}
 }

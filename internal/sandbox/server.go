@@ -73,6 +73,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case <-r.Context().Done():
 		return
 	}
+	v := &visit{s: s, w: w, r: r}
+	v.allowWriting()
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	var tooLarge *http.MaxBytesError
 	switch {
@@ -83,7 +85,6 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return // it never arrived, so it was never read
 	}
 	key, lookUp := strings.CutPrefix(r.URL.Path, s.cfg.Path+"/")
-	v := &visit{s: s, w: w, r: r}
 	switch {
 	case r.URL.Path == summaryPath && r.Method == http.MethodGet:
 		v.summary()
