@@ -22,6 +22,8 @@ var (
 	// ErrUnavailable: the database cannot be reached or cannot take the write;
 	// whether a commit took effect could not be found out.
 	ErrUnavailable = errors.New("store unavailable")
+	// ErrBadCursor: a page continues from a cursor that no list of this kind gave.
+	ErrBadCursor = errors.New("the cursor is none that this list gave")
 )
 
 // HeldError: the unit has a live owner.
