@@ -12,12 +12,13 @@ import (
 type Trouble struct {
 	Generation  int               // key generation, from 1
 	Sends       int               // submit requests under this generation
-	Used        [RetryClasses]int // retries granted, by class
+	Used        [RetryClasses]int // retries granted, by class; one above its budget = the next was refused
 	FirstSentAt time.Time         // first submit under this generation; zero = never sent
 	Ambiguous   bool              // at least one of its submit attempts has no known fate
 	QuietAt     time.Time         // from then on no request of those attempts can still arrive
 	DueAt       time.Time         // when the next step may be taken
 	LookUpNext  bool              // the next step is a look-up, not a send
+	LookedUp    int               // key generations that this round of look-ups found absent
 	Conflicted  bool              // the vendor answered 409: only a look-up or another answer settles it
 	MaxChunk    int               // bound on the size of the request it travels in; 0 = none
 	Family      int32             // attempt whose halving it belongs to; 0 = none

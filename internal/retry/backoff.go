@@ -24,7 +24,7 @@ func (b Budget) Ceiling(n int) time.Duration {
 func (b Budget) Wait(n int, hint time.Duration, rng Rand) time.Duration {
 	wait := time.Duration(rng() * float64(b.Ceiling(n)))
 	if hint > 0 {
-		wait = max(wait, hint+time.Duration(rng()*float64(hint)/10))
+		wait = max(wait, hint, hint+time.Duration(rng()*float64(hint)/10)) // hint itself: the sum may overflow
 	}
 	return wait
 }

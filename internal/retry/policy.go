@@ -10,6 +10,10 @@ import (
 // independently of every budget: a backstop against a classifier gap.
 const MaxSends = 50
 
+// Fence is how long after its commit an attempt may be written: the distance
+// of send_before.
+const Fence = 2 * time.Second
+
 // Budget is how often and how patiently one class of failure is retried.
 type Budget struct {
 	MaxRetries int           // retries granted; 0 = none
@@ -70,15 +74,33 @@ func (p Policy) HonoursKeys() bool {
 	return p.Keys == KeyLine || p.Keys == KeyRequest && (p.Atomic || p.Partial)
 }
 
-// margin is kept from the end of the vendor's memory: its clock, our clock and
-// the request's way are not known better.
-func (p Policy) margin() time.Duration { return max(2*p.Timeout, p.Retention/20) }
+// margin is kept from the end of the vendor's memory: its clock and ours are
+// not known better, and a request may be on its way for Settle.
+func (p Policy) margin() time.Duration { return max(2*p.Timeout, p.Settle, p.Retention/20) }
+
+// Remembers reports whether the vendor surely still knows the line's key when
+// a request of it that is decided on at the given time arrives.
+func (p Policy) Remembers(t payroll.Trouble, at time.Time) bool {
+	if !p.HonoursKeys() || p.Retention <= 0 || t.FirstSentAt.IsZero() {
+		return false
+	}
+	return !at.Add(max(p.Timeout, Fence)).After(t.FirstSentAt.Add(p.Retention - p.margin()))
+}
 
 // MayResend reports whether an ambiguous line may go out again at the given
 // time under the same key: only while the vendor surely remembers it.
 func (p Policy) MayResend(t payroll.Trouble, at time.Time) bool {
-	if !p.HonoursKeys() || p.Retention <= 0 || t.Sends >= MaxSends || t.FirstSentAt.IsZero() {
-		return false
+	return t.Sends < MaxSends && p.Remembers(t, at)
+}
+
+// Renew starts the next key generation of a line that the vendor refused and
+// whose old key it would answer with that stored failure for ever. Only for a
+// line without an open attempt; elsewhere the key stays what it is.
+func (p Policy) Renew(t payroll.Trouble) payroll.Trouble {
+	stored := p.StoresAll || p.Keys == KeyRequest
+	if stored && p.Keys != KeyNone && t.Sends > 0 && !t.Ambiguous {
+		t.Generation++
+		t.Sends, t.FirstSentAt = 0, time.Time{}
 	}
-	return !at.Add(p.Timeout).After(t.FirstSentAt.Add(p.Retention - p.margin()))
+	return t
 }

@@ -6,94 +6,122 @@ import (
 	"payrollgateway/internal/payroll"
 )
 
-// resolve chooses how the fate of an ambiguous line is learned: the same key
-// again while the vendor surely remembers it and the line is still wanted,
-// else a look-up, else a person. The class names the budget that another send
-// spends; ClassNone spends none.
-func (l *line) resolve(class payroll.RetryClass) payroll.Change {
-	due, granted := l.Now, true
-	if class != payroll.ClassNone {
-		budget, n := l.Policy.Budgets[class], l.t.Used[class]
-		granted = n < budget.MaxRetries
-		due = due.Add(budget.Wait(n, l.r.Hint, l.Rand))
+// resolve chooses how the fate of an ambiguous line is learned, not before the
+// given time: the same key again while the vendor surely remembers it and the
+// line is still wanted, else a look-up, else a person. The class names the
+// budget that another send spends; ClassNone spends none. One retry above its
+// budget stays counted, so that the line is still refused when its time comes.
+func (l *line) resolve(class payroll.RetryClass, earliest time.Time) payroll.Change {
+	if class == payroll.ClassNone {
+		return l.resolveAt(later(l.hinted(), earliest))
 	}
-	if !granted {
-		l.t.Used[class]++ // beyond the budget: stays refused when its time comes
-		return l.withoutResend("every permitted retry left its fate unknown")
-	}
-	c := l.resolveAt(due)
-	if class != payroll.ClassNone && c.Trouble != nil && c.Event != payroll.Given && !c.Trouble.LookUpNext {
-		c.Trouble.Used[class]++
-	}
-	return c
+	wait := l.Policy.Budgets[class].Wait(l.t.Used[class], l.r.Hint, l.Rand)
+	l.t.Used[class]++
+	return l.resolveAt(later(l.Now.Add(wait), earliest))
 }
 
 // resolveAt is resolve for a send at a given time, without a budget.
 func (l *line) resolveAt(due time.Time) payroll.Change {
-	unwanted := l.s.Cancelled || l.s.Superseded
-	lookFirst := l.Policy.LookUp && (unwanted || l.Policy.StoresAll || l.t.Conflicted)
-	if lookFirst {
-		return l.lookUpAt(due)
-	}
-	if l.late(due) {
-		return l.withoutResend("the cut-off came while its fate was unknown")
-	}
-	if !l.Policy.MayResend(l.t, due) {
-		return l.withoutResend("the vendor may no longer know its key")
+	if obstacle := l.obstacle(due); obstacle != "" {
+		return l.withoutResend(obstacle)
 	}
 	return l.wait(due, false)
 }
 
-// withoutResend looks up, or parks where the vendor cannot be asked. Nothing is
-// parked while a late answer to one of its attempts may still come.
-func (l *line) withoutResend(text string) payroll.Change {
+// obstacle says why an ambiguous line may not go out again under its key at
+// the given time; "" = it may.
+func (l *line) obstacle(at time.Time) string {
 	switch {
-	case l.Policy.LookUp:
-		return l.lookUpAt(l.Now)
-	case l.Now.Before(l.t.QuietAt):
-		return l.wait(l.t.QuietAt, false)
+	case l.exhausted():
+		return "every permitted retry left its fate unknown"
+	case l.late(at):
+		return "the cut-off came while its fate was unknown"
+	case l.s.Superseded:
+		return "a newer version came while its fate was unknown"
+	case !l.Policy.MayResend(l.t, at):
+		return "the vendor may no longer know its key"
+	case l.Policy.LookUp && (l.s.Cancelled || l.Policy.StoresAll || l.t.Conflicted):
+		return "a look-up says more than the same key again"
 	default:
-		return l.park(l.explain(text), "")
+		return ""
 	}
 }
 
-func (l *line) lookUpAt(due time.Time) payroll.Change {
-	return l.wait(due, true)
+// asPlanned reports whether the planned step of an ambiguous line still is the
+// right one.
+func (l *line) asPlanned() bool {
+	if l.t.LookUpNext {
+		return l.Policy.LookUp
+	}
+	return l.obstacle(l.Now) == ""
 }
 
-func (l *line) wait(due time.Time, lookUp bool) payroll.Change {
-	l.t.DueAt, l.t.LookUpNext = due, lookUp
-	event := payroll.Lost
-	if l.s.State == payroll.Unknown {
-		event = 0
+// withoutResend looks up, or parks where the vendor cannot be asked.
+func (l *line) withoutResend(text string) payroll.Change {
+	if l.Policy.LookUp {
+		return l.wait(l.hinted(), true)
 	}
-	return payroll.Change{Ordinal: l.s.Line.Ordinal, Event: event, Trouble: &l.t, Note: l.note()}
+	return l.parkQuiet(text)
+}
+
+// parkQuiet gives the line to a person, but not while a late answer to one of
+// its attempts may still come: until then it waits.
+func (l *line) parkQuiet(text string) payroll.Change {
+	if l.Now.Before(l.t.QuietAt) {
+		return l.wait(l.t.QuietAt, l.Policy.LookUp)
+	}
+	return l.park(l.explain(text), "")
+}
+
+// lookedUp reads a look-up that did not find the payment as it should be.
+func (l *line) lookedUp(a Attempt) payroll.Change {
+	switch {
+	case l.r.Verdict == payroll.VerdictMismatch:
+		l.t.Ambiguous = true // the vendor did something under this key
+		return l.park("the vendor holds this payment with another amount or version", "look_up_mismatch")
+	case !l.t.Ambiguous:
+		return l.unchanged("") // its fate was learned meanwhile
+	case l.r.Verdict == payroll.VerdictAbsent:
+		return l.absent(a)
+	default:
+		return l.lookUpAgain()
+	}
 }
 
 // lookUpAgain: the look-up gave no answer. Look-ups have a budget of their own.
 func (l *line) lookUpAgain() payroll.Change {
-	if l.r.Verdict == payroll.VerdictNotSent || l.r.Verdict == payroll.VerdictReturned && l.r.Class == payroll.ClassNone {
-		return l.lookUpAt(l.Now)
+	untouched := l.r.Verdict == payroll.VerdictReturned || l.r.Verdict == payroll.VerdictNotSent
+	if untouched && l.r.Class == payroll.ClassNone {
+		return l.wait(l.hinted(), true)
 	}
 	budget, n := l.Policy.Budgets[payroll.ClassLookUp], l.t.Used[payroll.ClassLookUp]
 	if n >= budget.MaxRetries {
-		return l.park("every permitted look-up went unanswered", "")
+		return l.parkQuiet("every permitted look-up went unanswered")
 	}
 	l.t.Used[payroll.ClassLookUp]++
-	return l.lookUpAt(l.Now.Add(budget.Wait(n, l.r.Hint, l.Rand)))
+	return l.wait(l.Now.Add(budget.Wait(n, l.r.Hint, l.Rand)), true)
 }
 
 // absent: the vendor knows no such payment. That counts only when the look-up
 // was written after every open attempt was quiet and the vendor's look-up lag
-// had passed; then all attempts are closed and the line goes on under its key.
+// had passed, for every key generation ever sent; then all attempts are closed
+// and the line goes on under its key.
+// After a 409 that was about this payment alone it contradicts the vendor's
+// own word: a person must find out.
 func (l *line) absent(a Attempt) payroll.Change {
 	counts := l.t.QuietAt.Add(l.Policy.LookUpLag)
-	if a.WrittenAt.Before(counts) {
-		return l.lookUpAt(later(l.Now, counts))
+	switch {
+	case a.WrittenAt.Before(counts):
+		return l.wait(later(l.Now, counts), true)
+	case l.t.Conflicted:
+		return l.park("the vendor holds the line's key and knows no payment under it", "look_up_mismatch")
 	}
 	l.close()
+	if l.exhausted() && !l.ended() {
+		return l.give(payroll.RetryBudgetExhausted, payroll.StageResolve, "every permitted retry was lost")
+	}
 	if l.Policy.StoresAll {
-		l.renewKey()
+		l.t = l.Policy.Renew(l.t)
 	}
 	return l.goOn(payroll.Untouched, l.Now)
 }

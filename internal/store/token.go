@@ -46,6 +46,11 @@ type Token struct {
 	LastCursor  int32 // every line up to here has left pending and in_flight; moves with the results
 	NextAttempt int32 // number of the next attempt, from 1
 
+	// LowestPending is the lowest line below NextOrdinal that is pending or in
+	// flight (in troubles, following, or in an open attempt); 0 = none. Filled
+	// by Tokens.Work only. A complete batch's LastCursor is its total.
+	LowestPending int32
+
 	CancelledFrom int32 // lines from here on that nothing happened to are cancelled; 0 = not cancelled
 	Counts        payroll.Counts
 	Rejected      int32                      // items refused at intake, part of dead_lettered
