@@ -26,20 +26,21 @@ const (
 
 // Contest decides between a submitted row and the live item of its key. The
 // same key with another hash, or at another vendor, is a bug at the caller. A
-// line that may have been paid is never taken up a second time.
+// line that may have been paid is never taken up a second time, and a dead
+// letter that a person closed stays closed: the way back is a new version.
 func Contest(hash Hash, vendor string, e Existing) Claim {
-	parked := e.State == DeadLettered && (e.Ambiguous || e.Reason == OutcomeUnknown)
-	reusable := e.State == Cancelled || e.State == DeadLettered && !parked && e.LetterClosed != PaidOutside
+	parked := e.Ambiguous || e.State == DeadLettered && e.Reason == OutcomeUnknown
+	unpaid := (e.State == Cancelled || e.State == DeadLettered) && !parked
 	switch {
 	case hash != e.Hash:
 		return ClaimDuplicate
-	case vendor != e.Vendor && !reusable:
+	case vendor != e.Vendor && !unpaid:
 		return ClaimDuplicate
 	case e.State == Settled:
 		return ClaimEarlier
-	case e.State == Superseded || reusable && e.Superseded:
+	case e.State == Superseded || unpaid && e.Superseded:
 		return ClaimSuperseded
-	case reusable:
+	case unpaid && e.LetterClosed == "":
 		return ClaimRetake
 	default:
 		return ClaimFollow
@@ -71,18 +72,15 @@ const (
 // Succeed decides what a newer version does about a lower one. It is asked
 // again when a line that waits finds the fate of what it waits for.
 func Succeed(o Older) Precedence {
-	switch o.State {
-	case Pending, Retrying:
-		if o.Ambiguous {
-			return PrecedesWaits
-		}
-		return PrecedesReplaces
-	case InFlight, Unknown:
-		return PrecedesWaits
-	case Settled:
+	switch {
+	case o.State == Settled:
 		return PrecedesCorrects
-	case DeadLettered:
+	case o.State == DeadLettered:
 		return succeedDead(o)
+	case o.State == InFlight || o.State == Unknown || o.Ambiguous:
+		return PrecedesWaits
+	case o.State == Pending || o.State == Retrying:
+		return PrecedesReplaces
 	default:
 		return PrecedesNothing
 	}

@@ -1,7 +1,6 @@
 package payroll
 
 import (
-	"encoding/json"
 	"regexp"
 	"slices"
 	"strings"
@@ -67,20 +66,9 @@ func (d Details) Check() error {
 func (d Details) AppendMembers(b []byte) []byte {
 	for _, m := range d {
 		b = append(b, ',')
-		b = append(b, QuoteJSON(m.Name)...)
+		b = appendQuoted(b, m.Name)
 		b = append(b, ':')
 		b = append(b, m.JSON...)
 	}
 	return b
-}
-
-// QuoteJSON spells s as a JSON string without HTML escapes. s must be UTF-8.
-func QuoteJSON(s string) string {
-	var b strings.Builder
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(s); err != nil {
-		return `""` // a string always encodes
-	}
-	return strings.TrimSuffix(b.String(), "\n")
 }

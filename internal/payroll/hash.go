@@ -11,7 +11,8 @@ type Hash [32]byte
 
 // RequestHash hashes what is to be paid: currency, amount in minor units and
 // details by their text, so that 1830 and "1830", JSON and CSV, agree. Vendor,
-// batch, times and metadata are not part of it.
+// batch, times and metadata are not part of it. The details must have passed
+// Check, which sorts them.
 func RequestHash(currency string, amount Minor, details Details) Hash {
 	b := make([]byte, 0, 512)
 	b = append(b, `{"amount":`...)
@@ -23,9 +24,9 @@ func RequestHash(currency string, amount Minor, details Details) Hash {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = append(b, QuoteJSON(m.Name)...)
+		b = appendQuoted(b, m.Name)
 		b = append(b, ':')
-		b = append(b, QuoteJSON(m.Text)...)
+		b = appendQuoted(b, m.Text)
 	}
 	b = append(b, "}}"...)
 	return sha256.Sum256(b)

@@ -43,17 +43,6 @@ func (n Natural) canonical(withVersion bool) []byte {
 	return append(b, '}')
 }
 
-func appendQuoted(b []byte, s string) []byte {
-	b = append(b, '"')
-	for i := range len(s) {
-		if s[i] == '"' || s[i] == '\\' {
-			b = append(b, '\\')
-		}
-		b = append(b, s[i])
-	}
-	return append(b, '"')
-}
-
 // Canonical returns the text whose SHA-256 makes the line key, for docs and tests.
 func (n Natural) Canonical() string { return string(n.canonical(true)) }
 
