@@ -50,7 +50,7 @@ func (l *line) open(a Attempt) {
 	if l.r.Finished {
 		quiet = l.Now
 	}
-	l.t.Ambiguous, l.t.QuietAt = true, later(l.t.QuietAt, quiet)
+	l.t.Ambiguous, l.t.QuietAt, l.t.LookedUp = true, later(l.t.QuietAt, quiet), 0
 }
 
 // no: certainly not applied by this attempt. Older open attempts are closed

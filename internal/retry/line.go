@@ -34,7 +34,7 @@ func (l *line) opened(a Attempt) {
 
 // close forgets the open attempts: none of them was applied, nor can be.
 func (l *line) close() {
-	l.t.Ambiguous, l.t.QuietAt, l.t.LookUpNext, l.t.Conflicted, l.t.FrozenWith = false, time.Time{}, false, false, 0
+	l.t.Ambiguous, l.t.QuietAt, l.t.LookUpNext, l.t.Conflicted, l.t.FrozenWith, l.t.LookedUp = false, time.Time{}, false, false, 0, 0
 }
 
 // ended reports whether a line that is certainly not applied needs no payment

@@ -116,6 +116,9 @@ func (l *line) absent(a Attempt) payroll.Change {
 	case l.t.Conflicted:
 		return l.park("the vendor holds the line's key and knows no payment under it", "look_up_mismatch")
 	}
+	if l.t.LookedUp++; l.t.LookedUp < l.t.Generation {
+		return l.wait(l.Now, true)
+	}
 	l.close()
 	if l.exhausted() && !l.ended() {
 		return l.give(payroll.RetryBudgetExhausted, payroll.StageResolve, "every permitted retry was lost")
@@ -124,4 +127,10 @@ func (l *line) absent(a Attempt) payroll.Change {
 		l.t = l.Policy.Renew(l.t)
 	}
 	return l.goOn(payroll.Untouched, l.Now)
+}
+
+// Unrepeatable says what follows for an ambiguous line whose request cannot be
+// sent again as it was: it is looked up, else parked.
+func (d Decider) Unrepeatable(s payroll.Standing) payroll.Change {
+	return d.begin(s, payroll.Reading{}).withoutResend("its request cannot be repeated whole")
 }
