@@ -1,0 +1,51 @@
+package resume
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"payrollgateway/internal/store"
+)
+
+// Lease is the right to work on a unit while it can be sure of it.
+type Lease struct {
+	tenure store.Tenure
+	ttl    time.Duration
+	soft   context.CancelFunc
+	hard   context.CancelFunc
+
+	mu       sync.Mutex
+	deadline time.Time
+	beat     time.Time
+}
+
+// Tenure is what fences the owner's writes.
+func (l *Lease) Tenure() store.Tenure { return l.tenure }
+
+// Deadline is until when the owner can be sure of the unit: a fifth of the
+// lock's TTL before anybody else may take it.
+func (l *Lease) Deadline() time.Time {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.deadline
+}
+
+// renewed notes a heartbeat that was begun at the given time and succeeded.
+func (l *Lease) renewed(begun time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.beat, l.deadline = begun, begun.Add(l.ttl*4/5)
+}
+
+func (l *Lease) age(now time.Time) time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return now.Sub(l.beat)
+}
+
+// lost ends the work at once: the unit has a newer owner.
+func (l *Lease) lost() {
+	l.soft()
+	l.hard()
+}
