@@ -90,7 +90,6 @@ var owners = []owner{
 	{"github.com/vbauerster/mpb", []string{"cmd/gateway"}, "progress bars"},
 	{"github.com/caarlos0/env", []string{"cmd/gateway"}, "the environment is configuration"},
 	{"golang.org/x/term", []string{"cmd/gateway"}, "only a command has a terminal"},
-	{"golang.org/x/time", []string{"internal/ratelimit"}, "rate arithmetic has one place"},
 	{"github.com/google/go-cmp", []string{"internal/store/storetest", "internal/vendortest", "internal/e2e"}, "may panic on values it does not know: for tests"},
 	{"pgregory.net/rapid", []string{"internal/store/storetest", "internal/vendortest", "internal/e2e"}, "for tests; MPL, not linked into the product"},
 	{"go.uber.org/goleak", []string{"internal/store/storetest", "internal/vendortest", "internal/e2e"}, "for tests"},
