@@ -1,31 +1,19 @@
 package sandbox
 
-import (
-	"context"
-	"time"
-)
+import "time"
 
-// Clock is the vendor's time. Sleep returns the context's error when that ends
-// first.
+// Clock is the vendor's time. After is a timer: fired becomes readable when d
+// has passed, stop gives the timer up.
 type Clock interface {
 	Now() time.Time
-	Sleep(ctx context.Context, d time.Duration) error
+	After(d time.Duration) (fired <-chan time.Time, stop func())
 }
 
 type systemClock struct{}
 
 func (systemClock) Now() time.Time { return time.Now() }
 
-func (systemClock) Sleep(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return ctx.Err()
-	}
+func (systemClock) After(d time.Duration) (fired <-chan time.Time, stop func()) {
 	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return timer.C, func() { timer.Stop() }
 }

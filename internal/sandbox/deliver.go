@@ -3,7 +3,6 @@ package sandbox
 import (
 	"bytes"
 	"compress/gzip"
-	"context"
 	"fmt"
 	"net"
 	"net/http"
@@ -19,13 +18,11 @@ func (v *visit) deliver(a answer, f Fault, cut float64) {
 		v.breakDown()
 		return
 	}
-	switch f.Kind {
-	case KindTimeout:
-		v.hold()
-	case KindSlow:
-		if f.Stage == AfterCommit && !v.pause(min(v.s.cfg.SlowFor, v.s.cfg.MaxHold)) {
-			v.abort()
-		}
+	if f.Kind == KindTimeout {
+		v.linger(v.s.cfg.MaxHold)
+	}
+	if f == (Fault{Kind: KindSlow, Stage: AfterCommit}) && !v.pause(v.slowFor()) {
+		v.abort()
 	}
 	v.leave()
 	v.allowWriting()
@@ -127,24 +124,8 @@ func (v *visit) hijack() net.Conn {
 	return conn
 }
 
-// hold says nothing until the caller goes, the server closes, or MaxHold.
-func (v *visit) hold() {
-	ctx, done := v.audience()
-	defer done()
-	_ = v.s.cfg.Clock.Sleep(ctx, v.s.cfg.MaxHold)
-}
-
-// audience ends with the caller or with the server.
-func (v *visit) audience() (context.Context, func()) {
-	ctx, cancel := context.WithCancel(v.r.Context())
-	stop := context.AfterFunc(v.s.life, cancel)
-	return ctx, func() { stop(); cancel() }
-}
-
 // drip sends the answer byte by byte, and breaks off at MaxHold.
 func (v *visit) drip(a answer) {
-	ctx, done := v.audience()
-	defer done()
 	a.header.Set("Content-Length", strconv.Itoa(len(a.body)))
 	for name, values := range a.header {
 		v.w.Header()[name] = values
@@ -156,7 +137,7 @@ func (v *visit) drip(a answer) {
 		if _, err := v.w.Write(a.body[i : i+1]); err != nil || flush() != nil {
 			return
 		}
-		if spent += v.s.cfg.DripEvery; spent > v.s.cfg.MaxHold || v.s.cfg.Clock.Sleep(ctx, v.s.cfg.DripEvery) != nil {
+		if spent += v.s.cfg.DripEvery; spent > v.s.cfg.MaxHold || !v.linger(v.s.cfg.DripEvery) {
 			v.abort()
 		}
 	}

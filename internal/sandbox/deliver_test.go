@@ -182,16 +182,15 @@ func TestDripBreaksOffAtMaxHold(t *testing.T) {
 	}
 }
 
-// gate is a clock whose pauses end only with their context.
+// gate is a clock whose pauses never end by themselves.
 type gate struct {
 	*fakeClock
 	entered chan struct{}
 }
 
-func (g *gate) Sleep(ctx context.Context, _ time.Duration) error {
+func (g *gate) After(time.Duration) (fired <-chan time.Time, stop func()) {
 	g.entered <- struct{}{}
-	<-ctx.Done()
-	return ctx.Err()
+	return nil, func() {}
 }
 
 func TestTimeoutEndsWithItsCaller(t *testing.T) {

@@ -130,8 +130,12 @@ func TestTenantOfKey(t *testing.T) {
 
 func TestMinorUnits(t *testing.T) {
 	for _, c := range []struct{ amount, currency, want string }{
-		{"47223.31", "USD", "4722331"}, {"0.10", "USD", "10"}, {"-0.02", "EUR", "-2"},
-		{"1000", "JPY", "1000"}, {"1.234", "KWD", "1234"}, {"0.001", "USD", "0.1"},
+		{"47223.31", "USD", "4722331"},
+		{"0.10", "USD", "10"},
+		{"-0.02", "EUR", "-2"},
+		{"1000", "JPY", "1000"},
+		{"1.234", "KWD", "1234"},
+		{"0.001", "USD", "0.1"},
 	} {
 		amount, err := parseAmount(c.amount)
 		if got := minorUnits(amount, c.currency); err != nil || got != c.want {

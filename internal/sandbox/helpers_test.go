@@ -48,11 +48,13 @@ func (c *fakeClock) Now() time.Time {
 	return c.now
 }
 
-func (c *fakeClock) Sleep(ctx context.Context, d time.Duration) error {
+func (c *fakeClock) After(d time.Duration) (fired <-chan time.Time, stop func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.pauses = append(c.pauses, d)
-	return ctx.Err()
+	over := make(chan time.Time)
+	close(over)
+	return over, func() {}
 }
 
 func (c *fakeClock) advance(d time.Duration) {

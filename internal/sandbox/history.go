@@ -1,5 +1,7 @@
 package sandbox
 
+import "net/http"
+
 // tally counts what one thing went through: how often it was seen, how many
 // faults were drawn for it, how many its magic id asked for.
 type tally struct {
@@ -38,7 +40,7 @@ func at(counts map[string]*tally, name string) *tally {
 func (h *history) note(r *Request) {
 	switch {
 	case r.Refused != "":
-	case r.Method == "GET":
+	case r.Method == http.MethodGet:
 		h.noteLookUp(r)
 	default:
 		h.noteSubmission(r)

@@ -31,6 +31,7 @@ func (b *book) shapeItem(r Result, f Fault) []Result {
 		return []Result{r, {Key: r.Key, Status: 422, Detail: "as asked: " + f.String()}}
 	case KindForeign:
 		return []Result{r, {Key: foreignKey, Status: 201, Reference: "sbx-foreign"}}
+	default:
 	}
 	return []Result{r}
 }

@@ -115,30 +115,36 @@ func TestReconcileFindings(t *testing.T) {
 
 		"corrected": {
 			[]made{{}, {version: 2, amount: "11.00", kind: EffectReplaced}},
-			[]booked{{}, {version: 2, amount: "11.00"}}, nil,
+			[]booked{{}, {version: 2, amount: "11.00"}},
+			nil,
 		},
 		"version 1 superseded": {
 			[]made{{version: 2}}, []booked{{state: "superseded"}, {version: 2}}, nil,
 		},
 		"paid 1,000 and then 1,100": {
 			[]made{{amount: "1000.00"}, {version: 2, amount: "1100.00"}},
-			[]booked{{amount: "1000.00"}, {version: 2, amount: "1100.00"}}, []FindingKind{NetDiffers},
+			[]booked{{amount: "1000.00"}, {version: 2, amount: "1100.00"}},
+			[]FindingKind{NetDiffers},
 		},
 		"the older version came last": {
 			[]made{{version: 2, amount: "11.00"}, {amount: "10.00", kind: EffectReplaced}},
-			[]booked{{}, {version: 2, amount: "11.00"}}, []FindingKind{NetDiffers},
+			[]booked{{}, {version: 2, amount: "11.00"}},
+			[]FindingKind{NetDiffers},
 		},
 		"correction parked and paid": {
 			[]made{{}, {version: 2, amount: "11.00", kind: EffectReplaced}},
-			[]booked{{}, {version: 2, amount: "11.00", state: "dead_lettered", reason: "outcome_unknown"}}, nil,
+			[]booked{{}, {version: 2, amount: "11.00", state: "dead_lettered", reason: "outcome_unknown"}},
+			nil,
 		},
 		"correction parked and not paid": {
 			[]made{{}},
-			[]booked{{}, {version: 2, amount: "11.00", state: "dead_lettered", reason: "outcome_unknown"}}, nil,
+			[]booked{{}, {version: 2, amount: "11.00", state: "dead_lettered", reason: "outcome_unknown"}},
+			nil,
 		},
 		"corrected into another currency": {
 			[]made{{}, {version: 2, currency: "EUR", kind: EffectReplaced}},
-			[]booked{{}, {version: 2, currency: "EUR"}}, nil,
+			[]booked{{}, {version: 2, currency: "EUR"}},
+			nil,
 		},
 	} {
 		var got []FindingKind

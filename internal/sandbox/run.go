@@ -30,7 +30,7 @@ func Run(ctx context.Context, cfg Config, ready func(addr net.Addr)) (err error)
 	if err != nil {
 		return fmt.Errorf("sandbox: %w", err)
 	}
-	listener, err := net.Listen("tcp", cfg.withDefaults().Listen)
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", cfg.withDefaults().Listen)
 	if err != nil {
 		return fmt.Errorf("sandbox: %w", err)
 	}
@@ -64,6 +64,8 @@ func (s *Server) serve(ctx context.Context, listener net.Listener, ready func(ne
 	defer cancel()
 	_ = web.Shutdown(patience)
 	_ = web.Close()
-	<-served
+	if err := <-served; !errors.Is(err, http.ErrServerClosed) {
+		failed = errors.Join(failed, fmt.Errorf("sandbox: %w", err))
+	}
 	return failed
 }

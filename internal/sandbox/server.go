@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"context"
 	"crypto/subtle"
 	"errors"
 	"io"
@@ -20,9 +19,9 @@ type Server struct {
 	cfg     Config
 	journal *Journal
 	door    chan struct{}
-	life    context.Context
-	end     context.CancelFunc
+	closed  chan struct{} // closed by Close
 	broken  chan struct{} // closed when the journal failed
+	closing sync.Once
 	breaks  sync.Once
 
 	mu       sync.Mutex // guards what follows, and the order of the journal
@@ -41,10 +40,9 @@ func New(cfg Config, journal *Journal) (*Server, error) {
 	}
 	s := &Server{
 		cfg: cfg.withDefaults(), journal: journal, door: make(chan struct{}, maxConcurrent),
-		broken: make(chan struct{}), history: newHistory(), summary: newSummary(),
+		closed: make(chan struct{}), broken: make(chan struct{}), history: newHistory(), summary: newSummary(),
 		window: window{limit: cfg.RateLimit},
 	}
-	s.life, s.end = context.WithCancel(context.Background())
 	s.book = newBook(&s.cfg)
 	past := journal.takePast()
 	for i := range past.Requests {
@@ -63,7 +61,9 @@ func New(cfg Config, journal *Journal) (*Server, error) {
 
 // Close wakes whatever the server holds back. Work that had not begun is not
 // done.
-func (s *Server) Close() { s.end() }
+func (s *Server) Close() {
+	s.closing.Do(func() { close(s.closed) })
+}
 
 // ServeHTTP answers one request. Only the summary stays out of the journal.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -73,7 +73,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case <-r.Context().Done():
 		return
 	}
-	v := &visit{s: s, w: w, r: r}
+	v := &visit{s: s, w: w, r: r, gone: r.Context().Done()}
 	v.allowWriting()
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	var tooLarge *http.MaxBytesError

@@ -398,7 +398,7 @@ func TestOtherMethodsAndPathsAreJournaled(t *testing.T) {
 		t.Fatal(r.status)
 	}
 	requests := v.read().Requests
-	if len(requests) != 2 || requests[0].Method != "PUT" || requests[1].Path != "/elsewhere" {
+	if len(requests) != 2 || requests[0].Method != http.MethodPut || requests[1].Path != "/elsewhere" {
 		t.Fatalf("%+v", requests)
 	}
 }

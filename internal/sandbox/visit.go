@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"context"
 	"net/http"
 	"time"
 )
@@ -11,9 +10,10 @@ type visit struct {
 	s    *Server
 	w    http.ResponseWriter
 	r    *http.Request
-	seq  int64 // of the request's record
-	mark int64 // the journal must be on disk up to here before anything is said
-	here bool  // counted as in flight; guarded by the server's lock
+	gone <-chan struct{} // closed when the caller hung up
+	seq  int64           // of the request's record
+	mark int64           // the journal must be on disk up to here before anything is said
+	here bool            // counted as in flight; guarded by the server's lock
 }
 
 // refusal is an answer given at the edge, before any line was looked at.
@@ -127,10 +127,12 @@ func (v *visit) append(now time.Time, records ...record) error {
 func (v *visit) delay(p plan) time.Duration {
 	d := v.s.cfg.Latency + time.Duration(p.luck.draw("jitter")*float64(v.s.cfg.Jitter))
 	if p.fault.Kind == KindSlow && p.fault.Stage == BeforeCommit {
-		d += min(v.s.cfg.SlowFor, v.s.cfg.MaxHold)
+		d += v.slowFor()
 	}
 	return d
 }
+
+func (v *visit) slowFor() time.Duration { return min(v.s.cfg.SlowFor, v.s.cfg.MaxHold) }
 
 // pause lets time pass whether or not the caller is still there: a vendor works
 // on. It is false when the server closes.
@@ -138,9 +140,32 @@ func (v *visit) pause(d time.Duration) bool {
 	if d <= 0 {
 		return true
 	}
-	stop := context.AfterFunc(v.r.Context(), v.leave)
+	fired, stop := v.s.cfg.Clock.After(d)
 	defer stop()
-	return v.s.cfg.Clock.Sleep(v.s.life, d) == nil
+	for gone := v.gone; ; gone = nil {
+		select {
+		case <-fired:
+			return true
+		case <-v.s.closed:
+			return false
+		case <-gone:
+			v.leave()
+		}
+	}
+}
+
+// linger lets time pass while the caller is there. It is false when the caller
+// goes or the server closes first.
+func (v *visit) linger(d time.Duration) bool {
+	fired, stop := v.s.cfg.Clock.After(d)
+	defer stop()
+	select {
+	case <-fired:
+		return true
+	case <-v.s.closed:
+	case <-v.gone:
+	}
+	return false
 }
 
 // leave takes the request out of those in flight, once.
