@@ -75,10 +75,8 @@ func (l *line) closesOlder(a Attempt) bool {
 	return l.r.Decisive && !a.WrittenAt.Before(l.t.QuietAt) && l.Policy.Remembers(l.t, a.WrittenAt)
 }
 
-// unsend takes back what opening an attempt counted: no byte of it left, so it
-// costs nothing.
+// unsend takes back what opening an attempt counted: no byte of it left.
 func (l *line) unsend() {
-	l.r.Class = payroll.ClassNone
 	l.t.Sends = max(0, l.t.Sends-1)
 	if l.t.Sends == 0 {
 		l.t.FirstSentAt = time.Time{}

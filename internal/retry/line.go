@@ -21,6 +21,9 @@ func (d Decider) begin(s payroll.Standing, r payroll.Reading) *line {
 	}
 	l.t.Generation = max(1, l.t.Generation)
 	l.t.AttemptNo = 0
+	if r.Verdict == payroll.VerdictNotSent {
+		l.r.Class = payroll.ClassNone // our own doing: it costs nothing
+	}
 	return l
 }
 

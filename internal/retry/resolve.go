@@ -67,8 +67,12 @@ func (l *line) withoutResend(text string) payroll.Change {
 // parkQuiet gives the line to a person, but not while a late answer to one of
 // its attempts may still come: until then it waits.
 func (l *line) parkQuiet(text string) payroll.Change {
-	if l.Now.Before(l.t.QuietAt) {
-		return l.wait(l.t.QuietAt, l.Policy.LookUp)
+	due := l.t.QuietAt
+	if l.obstacle(due) == "" {
+		due = later(due, l.hinted()) // it could go out after all, though not before its hint
+	}
+	if l.Now.Before(due) {
+		return l.wait(due, l.Policy.LookUp)
 	}
 	return l.park(l.explain(text), "")
 }
