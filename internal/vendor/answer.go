@@ -24,8 +24,7 @@ type answer struct {
 // take was given counts only if the answer turns out to be an object.
 func read(x Exchange, take func(name string, d *jsontext.Decoder) error) answer {
 	a := answer{status: x.Status, err: x.Err}
-	if x.Sent == NothingSent || x.Status == 0 {
-		a.status = 0
+	if x.Status == 0 {
 		return a
 	}
 	a.wait, a.hinted = RetryAfter(x.Header, x.Received)

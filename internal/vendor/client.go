@@ -116,8 +116,8 @@ func (c *Client) Send(ctx context.Context, r Rendered, sendBefore time.Time) Exc
 	defer cancel()
 	x := c.exchange(ctx, t, r)
 	x.WrittenAt, x.Received = t.writtenAt(), c.now()
-	if !x.WrittenAt.IsZero() {
-		x.Sent = MaybeSent
+	if x.WrittenAt.IsZero() {
+		x.Sent = NothingSent
 	}
 	x.Err = explain(ctx, x.Sent, t, x.Err)
 	return x

@@ -21,10 +21,10 @@ type Exchange struct {
 // SentPhase says whether the vendor can have seen anything of a request.
 type SentPhase int
 
-// The phases.
+// The phases. The zero value is the one that permits nothing.
 const (
-	NothingSent SentPhase = iota // no byte was written
-	MaybeSent
+	MaybeSent   SentPhase = iota
+	NothingSent           // certainly no byte was written
 )
 
 // MaxAnswer is how many bytes of an answer are read, after decompression.
@@ -51,7 +51,10 @@ var (
 	ErrTooLong   = errors.New("vendor: the answer is longer than is read")
 )
 
+// unsent reports whether the vendor certainly saw nothing of the request.
+func (x Exchange) unsent() bool { return x.Sent == NothingSent && x.Status == 0 }
+
 // withheld reports whether we ourselves kept the request back.
 func (x Exchange) withheld() bool {
-	return x.Sent == NothingSent && (errors.Is(x.Err, ErrFence) || errors.Is(x.Err, ErrStopped))
+	return x.unsent() && (errors.Is(x.Err, ErrFence) || errors.Is(x.Err, ErrStopped))
 }

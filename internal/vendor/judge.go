@@ -125,10 +125,13 @@ func (p *Profile) Judge(c Chunk, x Exchange) Judgement {
 }
 
 // soften makes a "no" of an unknown where the profile says that the status
-// certainly had no effect.
+// certainly had no effect. A wait that the vendor asked for then costs no retry.
 func (p *Profile) soften(s saying, status int, no payroll.Verdict) saying {
 	if s.verdict == payroll.VerdictUnknown && p.harmless(status) {
 		s.verdict = no
+		if s.gate == GateThrottle {
+			s.class = payroll.ClassNone
+		}
 	}
 	return s
 }
@@ -141,8 +144,8 @@ func (p *Profile) facts(x Exchange, a answer) (f fact) {
 		}
 	}
 	note(x.withheld(), withheld)
-	note(x.Sent == NothingSent && !x.withheld(), unreached)
-	note(x.Sent != NothingSent && x.Status == 0, silent)
+	note(x.unsent() && !x.withheld(), unreached)
+	note(x.Status == 0 && !x.unsent(), silent)
 	note(a.object, spoken)
 	note(a.hinted, hinted)
 	note(p.Submit.Atomic, indivisible)

@@ -6,19 +6,19 @@ import "payrollgateway/internal/payroll"
 type fact uint16
 
 const (
-	withheld   fact = 1 << iota // we ourselves wrote nothing
-	unreached                   // nothing could be written: no connection
-	silent                      // written, but no whole status line and header came back
-	several                     // the request carried more than one line
-	named                       // the body is whole and names a line that was sent
-	spoken                      // the body is whole and one JSON object: the vendor's own words
-	hinted                      // it asks to wait, in a form that is read
-	found                       // a look-up: the body is a record, with a key and a status
-	absent                      // a look-up: the vendor's own JSON, about no other key than the one asked for
-	indivisible                      // profile: a 4xx for the request applied nothing
-	lineKeys                    // profile: the key is in each line
-	remembers                   // profile: the vendor surely remembers keys for a while
-	settles409                  // profile: an item's 409 means that it was done
+	withheld    fact = 1 << iota // we ourselves wrote nothing
+	unreached                    // nothing could be written: no connection
+	silent                       // written, but no whole status line and header came back
+	several                      // the request carried more than one line
+	named                        // the body is whole and names a line that was sent
+	spoken                       // the body is whole and one JSON object: the vendor's own words
+	hinted                       // it asks to wait, in a form that is read
+	found                        // a look-up: the body is a record, with a key and a status
+	absent                       // a look-up: the vendor's own JSON, about no other key than the one asked for
+	indivisible                  // profile: a 4xx for the request applied nothing
+	lineKeys                     // profile: the key is in each line
+	remembers                    // profile: the vendor surely remembers keys for a while
+	settles409                   // profile: an item's 409 means that it was done
 )
 
 // statuses is a set of HTTP statuses.
