@@ -46,7 +46,10 @@ type Pacer interface {
 	Admit(ctx context.Context, kind Kind) (Ticket, error)
 }
 
-// Ticket is a place close to the front. It belongs to one goroutine.
+// Ticket is a place close to the front. It belongs to one goroutine, which holds
+// no other. A ticket that is out keeps its place however long it takes: at a slow
+// pace those behind it wait for it, so what is done between Admit and Take must
+// be bounded in time.
 type Ticket interface {
 	// Take waits for the token and consumes it in the instant it returns nil:
 	// write then, since every delay from here on eats slack. When ctx ends it

@@ -36,6 +36,7 @@ func testPacer(t *testing.T, make newPacer) {
 		{"neither kind starves the other", testNoStarving},
 		{"admitted when due within 100 ms", testLead},
 		{"a ticket given back costs nothing", testCancelled},
+		{"a ticket given back lets the next one in", testPlaceGivenBack},
 		{"a take that ended costs nothing", testEndedTake},
 		{"an ended context is refused", testEndedContext},
 		{"a ticket serves once", testSpentTicket},
@@ -222,11 +223,14 @@ func testOrder(t *testing.T, make newPacer) {
 			synctest.Test(t, func(t *testing.T) {
 				p := make(t, Limit{1, time.Second, 0.2})
 				var order []int
+				var mu sync.Mutex
 				var workers sync.WaitGroup
 				for i := range 10 {
 					workers.Go(func() {
 						take(t, p, kind)
-						order = append(order, i) // one a second: never at once
+						mu.Lock()
+						order = append(order, i)
+						mu.Unlock()
 					})
 					synctest.Wait()
 				}
@@ -328,6 +332,23 @@ func testCancelled(t *testing.T, make newPacer) {
 		take(t, p, Fresh)
 		if waited := time.Since(start); !near(waited, 1250*time.Millisecond) {
 			t.Errorf("the next token came after %v, want 1.25 s", waited)
+		}
+	})
+}
+
+func testPlaceGivenBack(t *testing.T, make newPacer) {
+	synctest.Test(t, func(t *testing.T) {
+		p := make(t, Limit{1, time.Second, 0})
+		pause(time.Minute) // a token is there
+		first := must[Ticket](t)(p.Admit(t.Context(), Retry))
+		start := time.Now()
+		var second sync.WaitGroup
+		second.Go(func() { take(t, p, Retry) })
+		pause(500 * time.Millisecond)
+		first.Cancel()
+		second.Wait()
+		if waited := time.Since(start); waited != 500*time.Millisecond {
+			t.Errorf("the next one had its token after %v, want 500 ms", waited)
 		}
 	})
 }
