@@ -24,7 +24,7 @@ func TestLocalPacer(t *testing.T) {
 }
 
 // testPacer is what every Pacer promises.
-func testPacer(t *testing.T, make newPacer) {
+func testPacer(t *testing.T, create newPacer) {
 	cases := []struct {
 		name string
 		test func(*testing.T, newPacer)
@@ -44,7 +44,7 @@ func testPacer(t *testing.T, make newPacer) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			c.test(t, make)
+			c.test(t, create)
 		})
 	}
 }
@@ -135,7 +135,7 @@ func checkWindows(t *testing.T, sent []sending, limits []Limit) {
 	}
 }
 
-func testWindows(t *testing.T, make newPacer) {
+func testWindows(t *testing.T, create newPacer) {
 	commits := map[string]traffic{
 		"saturated":    {fresh: 8, retry: 3, commit: 40 * time.Millisecond},
 		"slow commits": {fresh: 6, retry: 6, commit: 400 * time.Millisecond},
@@ -148,7 +148,7 @@ func testWindows(t *testing.T, make newPacer) {
 				t.Parallel()
 				for seed := range uint64(3) {
 					synctest.Test(t, func(t *testing.T) {
-						sent := tr.run(t, make(t, limits...), pace.Slack, max(300*pace.All, time.Minute), seed)
+						sent := tr.run(t, create(t, limits...), pace.Slack, max(300*pace.All, time.Minute), seed)
 						if len(sent) < 10 {
 							t.Fatalf("only %d requests were sent", len(sent))
 						}
@@ -160,7 +160,7 @@ func testWindows(t *testing.T, make newPacer) {
 	}
 }
 
-func testRate(t *testing.T, make newPacer) {
+func testRate(t *testing.T, create newPacer) {
 	for _, limits := range limitLists() {
 		pace := must[Pace](t)(PaceOf(limits...))
 		flows := []struct {
@@ -181,7 +181,7 @@ func testRate(t *testing.T, make newPacer) {
 				synctest.Test(t, func(t *testing.T) {
 					length := max(400*pace.All, 10*time.Second)
 					start := time.Now()
-					sent := f.traffic.run(t, make(t, limits...), pace.Slack, length, 1)
+					sent := f.traffic.run(t, create(t, limits...), pace.Slack, length, 1)
 					checkWindows(t, sent, limits)
 					checkUse(t, sent, start, length, f.spacing)
 				})
@@ -216,12 +216,12 @@ func checkUse(t *testing.T, sent []sending, start time.Time, length time.Duratio
 	}
 }
 
-func testOrder(t *testing.T, make newPacer) {
+func testOrder(t *testing.T, create newPacer) {
 	for _, kind := range []Kind{Fresh, Retry} {
 		t.Run(kind.String(), func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				p := make(t, Limit{1, time.Second, 0.2})
+				p := create(t, Limit{1, time.Second, 0.2})
 				var order []int
 				var mu sync.Mutex
 				var workers sync.WaitGroup
@@ -245,9 +245,9 @@ func testOrder(t *testing.T, make newPacer) {
 
 // Fresh lines of 10/1 s with headroom one half are 200 ms apart; a retry that
 // arrives later goes in between.
-func testHeadroom(t *testing.T, make newPacer) {
+func testHeadroom(t *testing.T, create newPacer) {
 	synctest.Test(t, func(t *testing.T) {
-		p := make(t, Limit{10, time.Second, 0.5})
+		p := create(t, Limit{10, time.Second, 0.5})
 		take(t, p, Fresh)
 		start := time.Now()
 		var fresh, retry time.Duration
@@ -262,12 +262,12 @@ func testHeadroom(t *testing.T, make newPacer) {
 	})
 }
 
-func testNoStarving(t *testing.T, make newPacer) {
+func testNoStarving(t *testing.T, create newPacer) {
 	for _, tr := range []traffic{{fresh: 1, retry: 20}, {fresh: 20, retry: 1}} {
 		t.Run(fmt.Sprintf("%d fresh %d retry", tr.fresh, tr.retry), func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				p := make(t, Limit{10, time.Second, 0.2})
+				p := create(t, Limit{10, time.Second, 0.2})
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 				defer cancel()
 				var sent [2]int
@@ -296,9 +296,9 @@ func testNoStarving(t *testing.T, make newPacer) {
 	}
 }
 
-func testLead(t *testing.T, make newPacer) {
+func testLead(t *testing.T, create newPacer) {
 	synctest.Test(t, func(t *testing.T) {
-		p := make(t, Limit{20, time.Second, 0}) // 51 ms apart
+		p := create(t, Limit{20, time.Second, 0}) // 51 ms apart
 		take(t, p, Retry)
 		start := time.Now()
 		var admitted []time.Duration
@@ -321,9 +321,9 @@ func testLead(t *testing.T, make newPacer) {
 	})
 }
 
-func testCancelled(t *testing.T, make newPacer) {
+func testCancelled(t *testing.T, create newPacer) {
 	synctest.Test(t, func(t *testing.T) {
-		p := make(t, Limit{1, time.Second, 0.2})
+		p := create(t, Limit{1, time.Second, 0.2})
 		take(t, p, Fresh)
 		start := time.Now()
 		for range 50 {
@@ -336,9 +336,9 @@ func testCancelled(t *testing.T, make newPacer) {
 	})
 }
 
-func testPlaceGivenBack(t *testing.T, make newPacer) {
+func testPlaceGivenBack(t *testing.T, create newPacer) {
 	synctest.Test(t, func(t *testing.T) {
-		p := make(t, Limit{1, time.Second, 0})
+		p := create(t, Limit{1, time.Second, 0})
 		pause(time.Minute) // a token is there
 		first := must[Ticket](t)(p.Admit(t.Context(), Retry))
 		start := time.Now()
@@ -353,9 +353,9 @@ func testPlaceGivenBack(t *testing.T, make newPacer) {
 	})
 }
 
-func testEndedTake(t *testing.T, make newPacer) {
+func testEndedTake(t *testing.T, create newPacer) {
 	synctest.Test(t, func(t *testing.T) {
-		p := make(t, Limit{1, time.Second, 0})
+		p := create(t, Limit{1, time.Second, 0})
 		take(t, p, Retry)
 		start := time.Now()
 		ticket := must[Ticket](t)(p.Admit(t.Context(), Retry))
@@ -372,9 +372,9 @@ func testEndedTake(t *testing.T, make newPacer) {
 	})
 }
 
-func testEndedContext(t *testing.T, make newPacer) {
+func testEndedContext(t *testing.T, create newPacer) {
 	synctest.Test(t, func(t *testing.T) {
-		p := make(t, Limit{1, time.Second, 0})
+		p := create(t, Limit{1, time.Second, 0})
 		pause(time.Minute) // a token is there
 		ctx, cancel := context.WithCancel(t.Context())
 		ticket := must[Ticket](t)(p.Admit(ctx, Retry))
@@ -388,9 +388,9 @@ func testEndedContext(t *testing.T, make newPacer) {
 	})
 }
 
-func testSpentTicket(t *testing.T, make newPacer) {
+func testSpentTicket(t *testing.T, create newPacer) {
 	synctest.Test(t, func(t *testing.T) {
-		p := make(t, Limit{1, time.Second, 0})
+		p := create(t, Limit{1, time.Second, 0})
 		taken := must[Ticket](t)(p.Admit(t.Context(), Retry))
 		take1(t, taken)
 		taken.Cancel()
