@@ -100,6 +100,8 @@ func (r *Runner) showIdle(ctx context.Context) error {
 		v := shown{state: store.Waiting}
 		if r.inFlight(d) {
 			v.state = store.InProgress
+		} else {
+			d.leave() // others may begin behind backpressure while it waits
 		}
 		if err := r.show(ctx, d, v); err != nil {
 			return err

@@ -185,7 +185,7 @@ func (r *Runner) succeed(s payroll.Standing, o payroll.Older) (payroll.Change, b
 	case payroll.PrecedesWaits, payroll.PrecedesReplaces:
 		return c, false
 	case payroll.PrecedesCorrects:
-		if !r.link.Profile.Corrections.Sendable(r.tenure.Unit.Vendor, o) {
+		if !payroll.Corrections(r.link.Profile.Corrections).Sendable(r.tenure.Unit.Vendor, o) {
 			c.Event = payroll.Given
 			c.Death = &payroll.Death{Reason: payroll.CorrectionRefused, Stage: payroll.StageResolve, Error: "it corrects a version that was paid, and the vendor takes no corrections"}
 		}
