@@ -551,6 +551,7 @@ func (e SourceStage) Valid() bool {
 // Defines values for Verdict.
 const (
 	VerdictAbsent   Verdict = "absent"
+	VerdictMismatch Verdict = "mismatch"
 	VerdictNotSent  Verdict = "not_sent"
 	VerdictOpen     Verdict = "open"
 	VerdictRejected Verdict = "rejected"
@@ -564,6 +565,8 @@ const (
 func (e Verdict) Valid() bool {
 	switch e {
 	case VerdictAbsent:
+		return true
+	case VerdictMismatch:
 		return true
 	case VerdictNotSent:
 		return true
@@ -633,6 +636,7 @@ type Attempt struct {
 	// - `unknown`: may have been paid
 	// - `returned`: not paid, and not the line's fault
 	// - `absent`: a look-up did not find it
+	// - `mismatch`: a look-up found it with another amount or version
 	// - `not_sent`: recorded, but never written to the wire
 	Verdict Verdict `json:"verdict"`
 }
@@ -656,10 +660,12 @@ type Batch struct {
 	CompletedAt time.Time `json:"completed_at,omitempty,omitzero"`
 
 	// Corrections The first 100 lines that correct a payment made before. Left out in lists, and where there is none.
-	Corrections      []Correction `json:"corrections,omitempty,omitzero"`
-	CorrectionsTotal int          `json:"corrections_total,omitempty,omitzero"`
-	Counts           LineCounts   `json:"counts"`
-	CreatedAt        time.Time    `json:"created_at"`
+	Corrections []Correction `json:"corrections,omitempty,omitzero"`
+
+	// CorrectionsTruncated There are more corrections than `corrections` shows.
+	CorrectionsTruncated bool       `json:"corrections_truncated,omitempty,omitzero"`
+	Counts               LineCounts `json:"counts"`
+	CreatedAt            time.Time  `json:"created_at"`
 
 	// Eta When the batch should be complete at the present pace. An estimate.
 	Eta time.Time `json:"eta,omitempty,omitzero"`
@@ -784,8 +790,8 @@ type Currency = string
 
 // DeadLetter defines model for DeadLetter.
 type DeadLetter struct {
-	// AllowedActions What can be done with the record now.
-	AllowedActions []DeadLetterAction `json:"allowed_actions"`
+	// AllowedActions What can be done with the record now. Left out in lists.
+	AllowedActions *[]DeadLetterAction `json:"allowed_actions,omitempty"`
 
 	// Attempts How many requests carried the line.
 	Attempts int `json:"attempts"`
@@ -813,10 +819,12 @@ type DeadLetter struct {
 	FirstSeenAt  time.Time    `json:"first_seen_at"`
 
 	// GrossPay Decimal text with exactly the currency's digits.
-	GrossPay  Amount    `json:"gross_pay,omitempty,omitzero"`
-	History   []Attempt `json:"history"`
-	ID        UUID      `json:"id"`
-	LastError string    `json:"last_error"`
+	GrossPay Amount `json:"gross_pay,omitempty,omitzero"`
+
+	// History Every request that carried the line, the oldest first. Left out in lists.
+	History   *[]Attempt `json:"history,omitempty"`
+	ID        UUID       `json:"id"`
+	LastError string     `json:"last_error"`
 
 	// LastStatus The last HTTP status for this line, if there was one.
 	LastStatus int `json:"last_status,omitempty,omitzero"`
@@ -1023,7 +1031,9 @@ type Line struct {
 
 	// Reference The vendor's own name for the payment.
 	Reference string `json:"reference,omitempty,omitzero"`
-	Retries   int    `json:"retries"`
+
+	// Retries How often it was sent again. Lists know it of open lines only, and say 0 for those in an end state.
+	Retries int `json:"retries"`
 
 	// SettledAs - `created`: the vendor took it from us
 	// - `duplicate`: the vendor says that it had it already
@@ -1264,10 +1274,9 @@ type ReleaseOrder struct {
 
 // Replay defines model for Replay.
 type Replay struct {
-	AlreadySettled int       `json:"already_settled"`
-	CreatedAt      time.Time `json:"created_at"`
-	CutoffAt       time.Time `json:"cutoff_at,omitempty,omitzero"`
-	EndedAt        time.Time `json:"ended_at,omitempty,omitzero"`
+	CreatedAt time.Time `json:"created_at"`
+	CutoffAt  time.Time `json:"cutoff_at,omitempty,omitzero"`
+	EndedAt   time.Time `json:"ended_at,omitempty,omitzero"`
 
 	// Filter Records that pass every member given.
 	Filter DeadLetterFilter `json:"filter"`
@@ -1277,9 +1286,11 @@ type Replay struct {
 	Matched      int `json:"matched"`
 	MaxPerSecond int `json:"max_per_second,omitempty,omitzero"`
 
-	// Refused How many records cannot be replayed, by the `code` that a single replay would answer.
-	Refused  RefusedReplays `json:"refused"`
-	Replayed int            `json:"replayed"`
+	// Refused Records that a guard held back. They stay open; replayed one at a time, each says why.
+	Refused int `json:"refused"`
+
+	// Replayed Records taken up, those among them that were settled meanwhile included.
+	Replayed int `json:"replayed"`
 
 	// RootCause A tag of your own, for counting causes.
 	RootCause RootCause `json:"root_cause,omitempty,omitzero"`
@@ -1318,7 +1329,7 @@ type ReplayOutcome struct {
 	Outcome ReplayedAs `json:"outcome"`
 }
 
-// ReplayPreview defines model for ReplayPreview.
+// ReplayPreview Judged by the records alone, which takes no lock: a replay looks at each line again, and may refuse some more.
 type ReplayPreview struct {
 	Matched int `json:"matched"`
 
@@ -1455,6 +1466,7 @@ type VendorPage struct {
 // - `unknown`: may have been paid
 // - `returned`: not paid, and not the line's fault
 // - `absent`: a look-up did not find it
+// - `mismatch`: a look-up found it with another amount or version
 // - `not_sent`: recorded, but never written to the wire
 type Verdict string
 
