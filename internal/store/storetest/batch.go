@@ -51,11 +51,6 @@ func (b *batch) key() string { return b.draft.batch.Key() }
 
 func (b *batch) tenant() string { return b.draft.batch.Tenant }
 
-func (b *batch) unit() payroll.Unit {
-	e := b.draft.batch
-	return payroll.Unit{Tenant: e.Tenant, PayPeriod: e.PayPeriod, Vendor: e.Vendor}
-}
-
 // item is a row of the draft as it was submitted.
 func (b *batch) item(ordinal int32) store.Row {
 	return b.draft.rows[ordinal-1].item(b.draft.batch, ordinal)

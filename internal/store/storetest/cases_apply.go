@@ -117,17 +117,19 @@ func applyLeavesOthers(f *fixture) {
 	a := w.resend(b, 1)
 	other := w.openFresh(b, 1)
 	var asked []int32
-	watch := func(standings []payroll.Standing) []payroll.Change {
+	watch := func(standings []payroll.Standing) {
 		for _, s := range standings {
 			asked = append(asked, s.Line.Ordinal)
 		}
+	}
+	lines := b.lines(0)
+	look := w.deciding(b, nil, 1, 2, 3, 4, 5)
+	look.Decide = func(standings []payroll.Standing) []payroll.Change {
+		watch(standings)
 		return nil
 	}
-	f.unchanged("a decision about all lines", func() {
-		work := store.Work{BatchID: b.id, Epoch: w.tenure.Epoch, Ordinals: []int32{1, 2, 3, 4, 5}, Decide: watch, Now: f.now}
-		_, err := f.store.Apply(f.Context(), work)
-		f.must(err)
-	})
+	w.apply(look)
+	f.mustEqual("the lines", b.lines(0), lines)
 	f.mustEqual("asked about", asked, []int32{2})
 
 	asked = nil

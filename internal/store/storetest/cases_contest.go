@@ -43,7 +43,7 @@ func clashOfContent(f *fixture) {
 
 func clashOfVendor(f *fixture) {
 	f.submit(pay("ann"))
-	elsewhere := f.vendor("otherpay")
+	elsewhere := f.elsewhere()
 	b := elsewhere.submit(pay("ann"), pay("bob"))
 	same(f, "duplicates", b.receipt.Duplicates, 1)
 	same(f, "reason", b.letter(1).Reason, payroll.DuplicateNaturalKey)
@@ -83,7 +83,7 @@ func retakeCancelled(f *fixture) {
 
 func retakeElsewhere(f *fixture) {
 	f.submit(pay("ann")).cancel()
-	elsewhere := f.vendor("otherpay")
+	elsewhere := f.elsewhere()
 	b := elsewhere.submit(pay("ann"))
 	b.stands(payroll.Pending)
 	elsewhere.claim().finish(b)

@@ -206,13 +206,13 @@ func failing(rows func() iter.Seq2[store.Row, error], n int, err error) func() i
 	return func() iter.Seq2[store.Row, error] {
 		return func(yield func(store.Row, error) bool) {
 			left := n
-			for r := range rows() {
+			for r, fault := range rows() {
 				if left == 0 {
 					yield(store.Row{}, err)
 					return
 				}
 				left--
-				if !yield(r, nil) {
+				if !yield(r, fault) {
 					return
 				}
 			}
@@ -240,8 +240,9 @@ func batchTakesEpoch(f *fixture) {
 	w.openFresh(b, 1).answer(paid)
 }
 
-// refusedStrictly has a draft refused whole and returns how many rows it has at fault.
-func (f *fixture) refusedStrictly(d draft) *store.RefusedError {
+// refusedStrictly has a draft refused whole, and returns the rows at fault that
+// are listed and how many there are.
+func (f *fixture) refusedStrictly(d draft) ([]payroll.Reject, int) {
 	f.Helper()
 	d.strict = true
 	var refusal *store.RefusedError
@@ -251,40 +252,40 @@ func (f *fixture) refusedStrictly(d draft) *store.RefusedError {
 	})
 	_, err := f.store.Batch(f.Context(), d.batch.Tenant, d.batch.Key())
 	f.mustBe(err, store.ErrNotFound)
-	return refusal
+	return refusal.Rejects, refusal.Total
 }
 
 func strictRefusesRejects(f *fixture) {
-	refusal := f.refusedStrictly(f.draft(pay("ann"), poison("x"), misread("bob", 1, "USD"), pay("cho").capped()))
-	same(f, "refused rows", refusal.Total, 3)
+	listed, total := f.refusedStrictly(f.draft(pay("ann"), poison("x"), misread("bob", 1, "USD"), pay("cho").capped()))
+	same(f, "refused rows", total, 3)
 	for i, ordinal := range []int32{2, 3, 4} {
-		same(f, "refused item", refusal.Rejects[i].Ordinal, ordinal)
+		same(f, "refused item", listed[i].Ordinal, ordinal)
 	}
-	same(f, "its reason", refusal.Rejects[2].Reason, payroll.StatutoryCapBreach)
+	same(f, "its reason", listed[2].Reason, payroll.StatutoryCapBreach)
 
 	rows := make([]row, 1200)
 	for i := range rows {
 		rows[i] = poison("x")
 	}
-	refusal = f.refusedStrictly(f.draft(rows...))
-	same(f, "refused rows", refusal.Total, 1200)
-	same(f, "listed rows", len(refusal.Rejects), 1000)
+	listed, total = f.refusedStrictly(f.draft(rows...))
+	same(f, "refused rows", total, 1200)
+	same(f, "listed rows", len(listed), 1000)
 }
 
 func strictRefusesClash(f *fixture) {
 	f.submit(pay("ann"))
-	refusal := f.refusedStrictly(f.draft(pay("bob"), pay("ann").amount(1)))
-	same(f, "refused rows", refusal.Total, 1)
-	same(f, "refused item", refusal.Rejects[0].Ordinal, 2)
-	same(f, "its reason", refusal.Rejects[0].Reason, payroll.DuplicateNaturalKey)
+	listed, total := f.refusedStrictly(f.draft(pay("bob"), pay("ann").amount(1)))
+	same(f, "refused rows", total, 1)
+	same(f, "refused item", listed[0].Ordinal, 2)
+	same(f, "its reason", listed[0].Reason, payroll.DuplicateNaturalKey)
 }
 
 func strictRefusesCorrection(f *fixture) {
 	b := f.submit(pay("ann"))
 	f.claim().finish(b)
-	refusal := f.refusedStrictly(f.draft(pay("bob"), pay("ann").version(2)))
-	same(f, "refused rows", refusal.Total, 1)
-	same(f, "its reason", refusal.Rejects[0].Reason, payroll.CorrectionRefused)
+	listed, total := f.refusedStrictly(f.draft(pay("bob"), pay("ann").version(2)))
+	same(f, "refused rows", total, 1)
+	same(f, "its reason", listed[0].Reason, payroll.CorrectionRefused)
 }
 
 func strictMovesNothing(f *fixture) {

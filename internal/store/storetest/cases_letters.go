@@ -84,7 +84,7 @@ func letterFilters(f *fixture) {
 	w.openFresh(b, 3).answer(rejected, rejected, lost)
 	w.decide(b, givenUp(payroll.OutcomeUnknown, payroll.StageResolve), 3)
 	b.amend("close", closing(payroll.WrittenOff), 1)
-	other := f.vendor("otherpay").submit(poison("y"))
+	other := f.elsewhere().submit(poison("y"))
 	next := f.at(payroll.Unit{Tenant: "acme", PayPeriod: "2026-04", Vendor: "paywell"}).submit(poison("z"))
 	f.at(payroll.Unit{Tenant: "bolt", PayPeriod: "2026-03", Vendor: "paywell"}).submit(poison("w"))
 	for _, c := range []struct {

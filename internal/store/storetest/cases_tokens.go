@@ -81,8 +81,7 @@ func heartbeats(f *fixture) {
 		f.after(lockTTL - time.Second)
 		f.must(f.store.Heartbeat(f.Context(), w.tenure, f.now))
 		same(f, "heartbeat", b.token().HeartbeatAt.Equal(f.now), true)
-		_, err := f.tryClaim(f.claiming())
-		mustAs[*store.HeldError](f, err)
+		f.mustBeHeld()
 	}
 	f.claim()
 	f.unchanged("a stale heartbeat", func() {
@@ -98,8 +97,14 @@ func releases(f *fixture) {
 	f.must(err)
 	f.unchanged("a stale release", func() { f.must(f.store.Release(f.Context(), first.tenure)) })
 	same(f, "owner", b.token().Owner, second.tenure.Owner)
-	_, err = f.tryClaim(f.claiming())
-	mustAs[*store.HeldError](f, err)
+	f.mustBeHeld()
+}
+
+// mustBeHeld fails unless the unit has a live owner.
+func (f *fixture) mustBeHeld() {
+	f.Helper()
+	_, err := f.tryClaim(f.claiming())
+	same(f, "held", mustAs[*store.HeldError](f, err).Owner != "", true)
 }
 
 func (f *fixture) claimable(limit int) []store.Claimable {
@@ -139,7 +144,7 @@ func claimables(f *fixture) {
 
 func tenureWork(f *fixture) {
 	done, first, second := f.submit(pay("ann")), f.submit(pay("bob")), f.submit(pay("cho"))
-	f.vendor("otherpay").submit(pay("dee"))
+	f.elsewhere().submit(pay("dee"))
 	w := f.claim()
 	w.finish(done)
 	got := read[[]store.Token](f)(f.store.Work(f.Context(), w.tenure))
@@ -219,7 +224,7 @@ func claimSettles(f *fixture) {
 
 func unitsApart(f *fixture) {
 	here := f.submit(pay("ann"))
-	otherVendor, otherPeriod := f.vendor("otherpay"), f.at(payroll.Unit{Tenant: "acme", PayPeriod: "2026-04", Vendor: "paywell"})
+	otherVendor, otherPeriod := f.elsewhere(), f.at(payroll.Unit{Tenant: "acme", PayPeriod: "2026-04", Vendor: "paywell"})
 	w := f.claim()
 	for _, other := range []*fixture{otherVendor, otherPeriod} {
 		b := other.submit(pay("bob-" + other.unit.PayPeriod + other.unit.Vendor))

@@ -283,7 +283,7 @@ func correctionReplaces(f *fixture) {
 func correctionElsewhere(f *fixture) {
 	old := f.submit(pay("ann"))
 	f.claim().finish(old)
-	newer := f.vendor("otherpay").replacing()
+	newer := f.elsewhere().replacing()
 	newer.stands(payroll.DeadLettered)
 	same(f, "reason", newer.letter(1).Reason, payroll.CorrectionRefused)
 	newer.corrects(old)

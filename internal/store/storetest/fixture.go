@@ -64,9 +64,9 @@ func (f *fixture) at(u payroll.Unit) *fixture {
 	return &fixture{T: f.T, world: f.world, unit: u}
 }
 
-// vendor is the same tenant and pay period at another vendor.
-func (f *fixture) vendor(name string) *fixture {
-	return f.at(payroll.Unit{Tenant: f.unit.Tenant, PayPeriod: f.unit.PayPeriod, Vendor: name})
+// elsewhere is the same tenant and pay period at another vendor.
+func (f *fixture) elsewhere() *fixture {
+	return f.at(payroll.Unit{Tenant: f.unit.Tenant, PayPeriod: f.unit.PayPeriod, Vendor: "otherpay"})
 }
 
 func (f *fixture) must(err error) {

@@ -204,9 +204,9 @@ func one(decide func(payroll.Standing) payroll.Change) func([]payroll.Standing) 
 }
 
 // decide makes a worker's decision about lines in no attempt.
-func (w *worker) decide(b *batch, decide func(payroll.Standing) payroll.Change, ordinals ...int32) store.Applied {
+func (w *worker) decide(b *batch, decide func(payroll.Standing) payroll.Change, ordinals ...int32) {
 	w.f.Helper()
-	return w.apply(w.deciding(b, decide, ordinals...))
+	w.apply(w.deciding(b, decide, ordinals...))
 }
 
 func (w *worker) apply(work store.Work) store.Applied {
