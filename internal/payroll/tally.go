@@ -55,6 +55,7 @@ func (a *Amounts) Move(s State, as SettledAs, amount Minor) {
 		a.Cancelled += amount
 	case Superseded:
 		a.Superseded += amount
+	case Pending, InFlight, Retrying, Unknown:
 	}
 }
 

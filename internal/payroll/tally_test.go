@@ -48,6 +48,7 @@ func (l ledger) tally() (counts payroll.Counts, amounts map[string]payroll.Amoun
 			a.Cancelled += line.Amount
 		case payroll.Superseded:
 			a.Superseded += line.Amount
+		case payroll.Pending, payroll.InFlight, payroll.Retrying, payroll.Unknown:
 		}
 		amounts[line.Currency] = a
 	}

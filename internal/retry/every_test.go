@@ -177,6 +177,7 @@ func check(t *testing.T, sc scenario) {
 	for _, rule := range rules {
 		if !rule.holds(sc, before, c) {
 			fail(rule.name)
+			return
 		}
 	}
 	checkNextStep(sc, c, fail)
@@ -184,24 +185,26 @@ func check(t *testing.T, sc scenario) {
 
 // open is the oracle of ambiguity: whether an attempt of the line may still
 // turn out to have paid it.
-func (sc scenario) open() bool {
+func (sc scenario) open() bool { return !sc.closed() }
+
+func (sc scenario) closed() bool {
 	quietAtWrite := !sc.a.WrittenAt.Before(now.Add(sc.past.quiet))
 	lagOver := !sc.a.WrittenAt.Before(now.Add(sc.past.quiet + lag))
 	no := slices.Contains([]payroll.Verdict{payroll.VerdictRetry, payroll.VerdictRejected, payroll.VerdictReturned, payroll.VerdictNotSent}, sc.r.Verdict)
 	switch {
 	case sc.r.Verdict == payroll.VerdictSettled && !sc.r.Conflict:
-		return false
+		return true
 	case sc.kind == payroll.LookUp:
-		return !(sc.r.Verdict == payroll.VerdictAbsent && lagOver)
+		return sc.r.Verdict == payroll.VerdictAbsent && lagOver
 	case sc.r.Conflict:
 		done := sc.policy.Conflict == retry.ConflictDone && !sc.policy.LookUp
-		return !(done && (!sc.past.open || quietAtWrite))
+		return done && (!sc.past.open || quietAtWrite)
 	case !no:
-		return true
-	case !sc.past.open:
 		return false
+	case !sc.past.open:
+		return true
 	default:
-		return !(sc.r.Decisive && quietAtWrite && sc.memory.honoured() && sc.memory.retention == retention)
+		return sc.r.Decisive && quietAtWrite && sc.memory.honoured() && sc.memory.retention == retention
 	}
 }
 

@@ -92,11 +92,10 @@ func (l *line) goOn(event payroll.Event, due time.Time) payroll.Change {
 	}
 	l.narrow()
 	l.t.DueAt = due
-	switch l.s.State {
-	case payroll.Pending, payroll.Retrying:
-		event = 0
-	case payroll.Unknown:
+	if l.s.State == payroll.Unknown {
 		event = payroll.Untouched
+	} else if l.s.State != payroll.InFlight {
+		event = 0 // it goes on as it stands
 	}
 	return l.change(event)
 }
