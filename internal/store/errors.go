@@ -24,6 +24,9 @@ var (
 	ErrUnavailable = errors.New("store unavailable")
 	// ErrBadCursor: a page continues from a cursor that no list of this kind gave.
 	ErrBadCursor = errors.New("the cursor is none that this list gave")
+	// ErrSecondReplica: another process works with this database, and without
+	// coordination between replicas only one may.
+	ErrSecondReplica = errors.New("another replica works with this database")
 )
 
 // HeldError: the unit has a live owner.

@@ -1,0 +1,261 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"payrollgateway/internal/payroll"
+	"payrollgateway/internal/store"
+)
+
+// Apply writes a worker's decision.
+func (s *Store) Apply(ctx context.Context, w store.Work) (store.Applied, error) {
+	if len(w.Clean) > 0 && len(w.Ordinals) == 0 && w.Next == 0 {
+		return s.applyClean(ctx, w)
+	}
+	var applied store.Applied
+	err := s.write(ctx, "Apply", func(tx pgx.Tx) (err error) {
+		applied, err = s.applyMixed(ctx, s.ledger(tx, w.Now), w)
+		return err
+	})
+	if err != nil {
+		return store.Applied{}, err
+	}
+	return applied, nil
+}
+
+func (s *Store) applyMixed(ctx context.Context, g *ledger, w store.Work) (store.Applied, error) {
+	h, err := g.fence(ctx, w)
+	if err != nil {
+		return store.Applied{}, err
+	}
+	carried, err := g.closeAttempt(ctx, w)
+	if err != nil {
+		return store.Applied{}, err
+	}
+	if err := h.settleClean(ctx, w); err != nil {
+		return store.Applied{}, err
+	}
+	lines, err := standings(ctx, g.tx, w.BatchID, w.Ordinals)
+	if err != nil {
+		return store.Applied{}, err
+	}
+	lines = open(lines, w.AttemptNo, carried)
+	changes := decide(w, lines)
+	if err := untouched(w, lines, changes); err != nil {
+		return store.Applied{}, err
+	}
+	if err := h.change(ctx, mark{attempt: w.AttemptNo}, lines, changes); err != nil {
+		return store.Applied{}, err
+	}
+	if w.Next != 0 {
+		h.token.NextOrdinal = w.Next // only now: the lines were read as they stood before
+	}
+	err = h.settle(ctx, byWorker, 0)
+	return store.Applied{Token: h.token, Changes: h.changes, Dead: h.dead}, err
+}
+
+func decide(w store.Work, lines []payroll.Standing) []payroll.Change {
+	if w.Decide == nil || len(lines) == 0 {
+		return nil
+	}
+	return w.Decide(lines)
+}
+
+// fence takes the token for a worker of its epoch, and moves the cursor. Where
+// fresh lines are passed over, they must still be those that were planned.
+func (g *ledger) fence(ctx context.Context, w store.Work) (*held, error) {
+	tag, err := g.tx.Exec(ctx, `UPDATE resume_tokens SET last_cursor = greatest(last_cursor, $3)
+		WHERE batch_id = $1 AND epoch = $2 AND ($4::int4 = 0 OR change_seq = $5 AND next_ordinal = $6 AND cancelled_from IS NULL)`,
+		w.BatchID, w.Epoch, w.Cursor, w.Next, w.ChangeSeq, w.From)
+	if err != nil {
+		return nil, err
+	}
+	if tag.RowsAffected() == 0 {
+		return nil, refusal(ctx, g.tx, w.BatchID, w.Epoch)
+	}
+	return g.lockToken(ctx, w.BatchID)
+}
+
+// closeAttempt writes an attempt's answer and returns the lines it carried.
+func (g *ledger) closeAttempt(ctx context.Context, w store.Work) (ordinals []int32, err error) {
+	if w.AttemptNo == 0 {
+		return nil, nil
+	}
+	err = g.tx.QueryRow(ctx, `UPDATE attempts SET closed_at = $3, http_status = $4, verdict = $5, detail = $6, late = NULL
+		WHERE batch_id = $1 AND attempt_no = $2 AND closed_at IS NULL RETURNING ordinals`,
+		w.BatchID, w.AttemptNo, stamp(w.Now), int16(w.Answer.HTTPStatus), int16(w.Answer.Verdict), w.Answer.Detail).Scan(&ordinals)
+	if errors.Is(err, pgx.ErrNoRows) {
+		err = store.ErrAnswered
+	}
+	return ordinals, err
+}
+
+// open leaves out the lines that this write has no say about: those at rest,
+// those of another attempt, and, outside an attempt, those in any.
+func open(lines []payroll.Standing, attempt int32, carried []int32) []payroll.Standing {
+	return slices.DeleteFunc(lines, func(s payroll.Standing) bool {
+		switch {
+		case s.State.AtRest():
+			return true
+		case s.Trouble != nil:
+			return s.Trouble.AttemptNo != attempt
+		case attempt == 0:
+			return s.State == payroll.InFlight
+		default:
+			return !slices.Contains(carried, s.Line.Ordinal)
+		}
+	})
+}
+
+// untouched: where next_ordinal moves past lines, each of them must have been
+// decided about. A line left behind would read as in flight for ever.
+func untouched(w store.Work, lines []payroll.Standing, changes []payroll.Change) error {
+	if w.Next == 0 {
+		return nil
+	}
+	for _, s := range lines {
+		decided := slices.ContainsFunc(changes, func(c payroll.Change) bool { return c.Ordinal == s.Line.Ordinal })
+		if s.Trouble == nil && s.Live && !decided {
+			return fmt.Errorf("line %d is passed over without a decision", s.Line.Ordinal)
+		}
+	}
+	return nil
+}
+
+// settleClean settles fresh lines of a mixed answer without reading them.
+func (h *held) settleClean(ctx context.Context, w store.Work) error {
+	if len(w.Clean) == 0 {
+		return nil
+	}
+	c := columnsOf(w.Clean)
+	rows, err := h.tx.Query(ctx, "SELECT currency, sum(amount)::int8, count(*) FROM lines WHERE batch_id = $1 AND ordinal = ANY($2) GROUP BY currency", w.BatchID, c.ordinals)
+	if err != nil {
+		return err
+	}
+	d := payroll.Delta{Amounts: map[string]payroll.Amounts{}}
+	var currency string
+	var amount, n int64
+	_, err = pgx.ForEachRow(rows, []any{&currency, &amount, &n}, func() error {
+		d.Amounts[currency] = payroll.Amounts{Settled: payroll.Minor(amount)}
+		d.Counts[payroll.InFlight] -= n
+		d.Counts[payroll.Settled] += n
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if d.Counts[payroll.Settled] != int64(len(w.Clean)) {
+		return fmt.Errorf("%d clean lines, of which the batch has %d", len(w.Clean), d.Counts[payroll.Settled])
+	}
+	add(&h.delta, d)
+	_, err = h.tx.Exec(ctx, insertClean+`FROM unnest($3::int4[], $4::int2[], $5::int2[], $6::text[]) AS c(ordinal, settled_as, http_status, reference)`,
+		w.BatchID, w.AttemptNo, c.ordinals, c.as, c.statuses, c.references)
+	return err
+}
+
+const insertClean = `INSERT INTO outcomes (batch_id, ordinal, attempt_no, state, settled_as, http_status, reason, reference)
+	SELECT $1, c.ordinal, $2, 5, c.settled_as, c.http_status, 0, c.reference `
+
+// columnsOf are the rows that clean lines become, by column, in ordinal order.
+func columnsOf(clean []store.SettledLine) (o outcomes) {
+	byOrdinal := func(a, b store.SettledLine) int { return int(a.Ordinal) - int(b.Ordinal) }
+	if !slices.IsSortedFunc(clean, byOrdinal) {
+		clean = slices.SortedFunc(slices.Values(clean), byOrdinal)
+	}
+	for _, c := range clean {
+		o.ordinals = append(o.ordinals, c.Ordinal)
+		o.as = append(o.as, int16(c.As))
+		o.statuses = append(o.statuses, int16(c.Status))
+		o.references = append(o.references, c.Reference)
+	}
+	return o
+}
+
+// applyCleanSQL: fence, answer, amounts and outcomes in one statement, each part
+// fed from the one before. The last SELECT undoes it where a part found less
+// than it expected: the attempt closed by somebody else in the same instant, or
+// lines that the batch does not have.
+const applyCleanSQL = `WITH t AS (
+	UPDATE resume_tokens SET in_flight = in_flight - cardinality($3::int4[]), settled = settled + cardinality($3::int4[]),
+		last_cursor = greatest(last_cursor, $8), version = version + 1, updated_at = $9,
+		completed_at = CASE WHEN pending + in_flight + retrying + unknown = cardinality($3::int4[]) THEN $9::timestamptz END,
+		state = CASE WHEN pending + in_flight + retrying + unknown <> cardinality($3::int4[]) THEN state WHEN cancelled_from IS NULL THEN 5 ELSE 6 END,
+		hold_reason = CASE WHEN pending + in_flight + retrying + unknown = cardinality($3::int4[]) THEN '' ELSE hold_reason END
+	WHERE batch_id = $1 AND epoch = $7 AND EXISTS (SELECT FROM attempts WHERE batch_id = $1 AND attempt_no = $2 AND closed_at IS NULL)
+	RETURNING *),
+a AS (
+	UPDATE attempts SET closed_at = $9, http_status = $10, verdict = $11, detail = $12, late = NULL
+	FROM t WHERE attempts.batch_id = t.batch_id AND attempt_no = $2 AND closed_at IS NULL RETURNING attempts.batch_id),
+c AS (
+	SELECT l.amount, l.currency, c.* FROM a, unnest($3::int4[], $4::int2[], $5::int2[], $6::text[]) AS c(ordinal, settled_as, http_status, reference), lines l
+	WHERE l.batch_id = $1 AND l.ordinal = c.ordinal),
+m AS (
+	UPDATE batch_amounts b SET settled = b.settled + s.amount
+	FROM (SELECT currency, sum(amount)::int8 AS amount FROM c GROUP BY currency) s
+	WHERE b.batch_id = $1 AND b.currency = s.currency),
+o AS (` + insertClean + `FROM c ORDER BY c.ordinal RETURNING ordinal)
+SELECT ` + tokenColumns + ` FROM t` + tokenJoins + `WHERE payroll_expect((SELECT count(*) FROM o), cardinality($3::int4[]))`
+
+// applyClean settles fresh lines that their first answer paid, the common case.
+func (s *Store) applyClean(ctx context.Context, w store.Work) (store.Applied, error) {
+	var t store.Token
+	var nothing bool
+	c := columnsOf(w.Clean)
+	err := s.statement(ctx, "Apply", func(ctx context.Context) (err error) {
+		t, err = queryToken(ctx, s.pool, applyCleanSQL, w.BatchID, w.AttemptNo, c.ordinals, c.as, c.statuses, c.references,
+			w.Epoch, w.Cursor, stamp(w.Now), int16(w.Answer.HTTPStatus), int16(w.Answer.Verdict), w.Answer.Detail)
+		if errors.Is(err, pgx.ErrNoRows) || stateOf(err) == codeExpect {
+			nothing, err = true, nil
+		}
+		return err
+	})
+	switch {
+	case errors.Is(err, errLost):
+		t, err = s.findAnswered(ctx, w, err)
+	case err == nil && nothing:
+		err = s.unanswered(ctx, w)
+	}
+	if err != nil {
+		return store.Applied{}, err
+	}
+	return store.Applied{Token: t}, nil
+}
+
+// unanswered says why an attempt could not be answered.
+func (s *Store) unanswered(ctx context.Context, w store.Work) error {
+	var epoch int64
+	var closed bool
+	err := s.pool.QueryRow(ctx, `SELECT t.epoch, coalesce((SELECT a.closed_at IS NOT NULL FROM attempts a WHERE a.batch_id = t.batch_id AND a.attempt_no = $2), true)
+		FROM resume_tokens t WHERE t.batch_id = $1`, w.BatchID, w.AttemptNo).Scan(&epoch, &closed)
+	switch {
+	case err != nil:
+		return translate(err)
+	case epoch != w.Epoch:
+		return store.ErrFenced
+	case closed:
+		return store.ErrAnswered
+	default:
+		return errors.New("clean lines that the batch does not have")
+	}
+}
+
+// findAnswered looks whether an answer was written whose own answer was lost:
+// nobody else of this epoch closes this attempt at this instant.
+func (s *Store) findAnswered(ctx context.Context, w store.Work, cause error) (store.Token, error) {
+	ctx, cancel := afterwards(ctx)
+	defer cancel()
+	var closedAt time.Time
+	err := s.pool.QueryRow(ctx, `SELECT a.closed_at FROM attempts a JOIN resume_tokens t USING (batch_id)
+		WHERE a.batch_id = $1 AND a.attempt_no = $2 AND t.epoch = $3`, w.BatchID, w.AttemptNo, w.Epoch).Scan((*stamp)(&closedAt))
+	if err != nil || !closedAt.Equal(w.Now.Truncate(time.Microsecond)) {
+		return store.Token{}, translate(cause)
+	}
+	t, err := queryToken(ctx, s.pool, "SELECT "+tokenColumns+" FROM resume_tokens t"+tokenJoins+"WHERE t.batch_id = $1", w.BatchID)
+	return t, translate(err)
+}

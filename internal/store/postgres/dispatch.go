@@ -1,0 +1,115 @@
+package postgres
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"payrollgateway/internal/payroll"
+	"payrollgateway/internal/store"
+)
+
+// readAheadSQL repeats the bound on the ordinal in the tables it excludes:
+// without it a planner that knows little of a fresh batch scans all of them.
+const readAheadSQL = `WITH bounds AS MATERIALIZED (
+	SELECT greatest($2, t.next_ordinal) AS first, coalesce(t.cancelled_from, 2147483647) AS below FROM resume_tokens t WHERE t.batch_id = $1)
+SELECT ` + lineColumns + ` FROM lines l
+WHERE l.batch_id = $1 AND l.live AND l.ordinal >= (SELECT first FROM bounds) AND l.ordinal < (SELECT below FROM bounds)
+	AND NOT EXISTS (SELECT FROM outcomes o WHERE o.batch_id = $1 AND o.ordinal = l.ordinal AND o.ordinal >= (SELECT first FROM bounds))
+	AND NOT EXISTS (SELECT FROM troubles r WHERE r.batch_id = $1 AND r.ordinal = l.ordinal AND r.ordinal >= (SELECT first FROM bounds))
+ORDER BY l.ordinal LIMIT $3`
+
+// ReadAhead reads fresh live lines in order.
+func (s *Store) ReadAhead(ctx context.Context, batchID int64, from int32, limit int) ([]payroll.Line, error) {
+	rows, err := s.pool.Query(ctx, readAheadSQL, batchID, from, limit)
+	if err != nil {
+		return nil, translate(err)
+	}
+	lines, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (l payroll.Line, err error) {
+		err = row.Scan(lineFields(&l)...)
+		return l, err
+	})
+	return lines, translate(err)
+}
+
+// waiting is the condition of the index troubles_due on troubles r.
+const waiting = `r.attempt_no = 0 AND r.state IN (1, 3, 4) AND r.blocked_by_batch = 0`
+
+// dueColumns are of lines l and troubles r; the state of a trouble's line is kept in it.
+const dueColumns = lineColumns + `, r.state, ` + troubleColumns
+
+func rowToDue(row pgx.CollectableRow) (d store.Due, err error) {
+	var found bool
+	fields := append(lineFields(&d.Line), (*int16)(&d.State))
+	err = row.Scan(append(fields, troubleFields(&found, &d.Trouble)...)...)
+	return d, err
+}
+
+// Due reads lines whose next step may be taken.
+func (s *Store) Due(ctx context.Context, batchID int64, now time.Time, limit int) ([]store.Due, error) {
+	rows, err := s.pool.Query(ctx, `SELECT `+dueColumns+` FROM troubles r JOIN lines l USING (batch_id, ordinal)
+		WHERE r.batch_id = $1 AND `+waiting+` AND coalesce(r.due_at, '-infinity') <= $2
+		ORDER BY coalesce(r.due_at, '-infinity'), r.ordinal LIMIT $3`, batchID, stamp(now), limit)
+	if err != nil {
+		return nil, translate(err)
+	}
+	due, err := pgx.CollectRows(rows, rowToDue)
+	return due, translate(err)
+}
+
+// NextDue says when the next line is due. A line that has been due since ever
+// counts as due since the beginning of our calendar.
+func (s *Store) NextDue(ctx context.Context, batchID int64) (next time.Time, err error) {
+	err = s.pool.QueryRow(ctx, `SELECT (SELECT coalesce(r.due_at, '0001-01-02') FROM troubles r
+		WHERE r.batch_id = $1 AND `+waiting+` ORDER BY coalesce(r.due_at, '-infinity'), r.ordinal LIMIT 1)`, batchID).Scan((*stamp)(&next))
+	return next, translate(err)
+}
+
+// NoteAnswer keeps a late answer on an open attempt.
+func (s *Store) NoteAnswer(ctx context.Context, batchID int64, attemptNo int32, late []byte) error {
+	_, err := s.pool.Exec(ctx, "UPDATE attempts SET late = $3 WHERE batch_id = $1 AND attempt_no = $2 AND closed_at IS NULL", batchID, attemptNo, late)
+	return translate(err)
+}
+
+// OpenAttempts lists the open attempts of a batch by number.
+func (s *Store) OpenAttempts(ctx context.Context, batchID int64) ([]store.Attempt, error) {
+	rows, err := s.pool.Query(ctx, "SELECT "+attemptColumns+" FROM attempts a WHERE a.batch_id = $1 AND a.closed_at IS NULL ORDER BY a.attempt_no", batchID)
+	if err != nil {
+		return nil, translate(err)
+	}
+	attempts, err := pgx.CollectRows(rows, rowToAttempt)
+	return attempts, translate(err)
+}
+
+func rowToAttempt(row pgx.CollectableRow) (a store.Attempt, err error) {
+	err = row.Scan(attemptFields(&a)...)
+	return a, err
+}
+
+// Chunk reads an attempt and its lines in the order of the request.
+func (s *Store) Chunk(ctx context.Context, batchID int64, attemptNo int32) (a store.Attempt, lines []store.Due, err error) {
+	err = s.pool.QueryRow(ctx, "SELECT "+attemptColumns+" FROM attempts a WHERE a.batch_id = $1 AND a.attempt_no = $2", batchID, attemptNo).
+		Scan(attemptFields(&a)...)
+	if err != nil {
+		return a, nil, translate(err)
+	}
+	rows, err := s.pool.Query(ctx, `SELECT `+lineColumns+`, `+stateColumn+`, `+troubleColumns+`
+		FROM unnest($2::int4[]) WITH ORDINALITY AS c(ordinal, place)
+		JOIN lines l ON l.batch_id = $1 AND l.ordinal = c.ordinal
+		JOIN resume_tokens t ON t.batch_id = $1
+		LEFT JOIN troubles r ON r.batch_id = $1 AND r.ordinal = c.ordinal
+		LEFT JOIN outcomes o ON o.batch_id = $1 AND o.ordinal = c.ordinal
+		ORDER BY c.place`, batchID, a.Ordinals)
+	if err != nil {
+		return a, nil, translate(err)
+	}
+	lines, err = pgx.CollectRows(rows, rowToDue)
+	return a, lines, translate(err)
+}
+
+// Correct records that a line corrects a paid one.
+func (s *Store) Correct(ctx context.Context, batchID int64, ordinal int32, corrects payroll.LineRef) error {
+	_, err := s.pool.Exec(ctx, "INSERT INTO corrections VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING", batchID, ordinal, corrects.Batch, corrects.Ordinal)
+	return translate(err)
+}
