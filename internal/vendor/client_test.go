@@ -483,7 +483,9 @@ func TestErrorsShowNothing(t *testing.T) {
 
 func TestACodeThatSwitchesProtocols(t *testing.T) {
 	t.Parallel()
-	s := newRawVendor(t, func(v *visitor) { v.say("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n") })
+	s := newRawVendor(t, func(v *visitor) {
+		v.say("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n")
+	})
 	c := clientOf(t, s.profile(func(p *Profile) { p.Submit.Timeout = time.Second }))
 	x := submit(t, c, chunkOf(1))
 	if v := c.profile.Judge(chunkOf(1), x); v.Lines[0].Verdict != payroll.VerdictUnknown {
