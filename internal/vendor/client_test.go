@@ -8,6 +8,8 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -252,7 +254,7 @@ func TestTLSIsVerified(t *testing.T) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write([]byte("{}"))
 	}))
-	s.Config.ErrorLog = nil
+	s.Config.ErrorLog = log.New(io.Discard, "", 0)
 	s.TLS = &tls.Config{MinVersion: tls.VersionTLS12}
 	s.EnableHTTP2 = true
 	s.StartTLS()
@@ -374,7 +376,7 @@ func TestAnswersAreBounded(t *testing.T) {
 	var bomb bytes.Buffer
 	z := gzip.NewWriter(&bomb)
 	_, _ = z.Write([]byte(itemsOf(chunk, 201)))
-	for range 64 {
+	for range 4 {
 		_, _ = z.Write([]byte(padding))
 	}
 	_ = z.Close()

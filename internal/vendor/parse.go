@@ -154,13 +154,15 @@ func (s *Submit) readChunk(o *object) {
 func (p *Profile) readIdempotency(o *object) {
 	p.Idempotency = Idempotency{Scope: retry.KeyNone, Stores: StoresSuccess, Conflict: retry.ConflictDone}
 	i := &p.Idempotency
-	oneOf(o, "scope", &i.Scope, retry.KeyLine, retry.KeyRequest, retry.KeyNone)
+	scoped := oneOf(o, "scope", &i.Scope, retry.KeyLine, retry.KeyRequest, retry.KeyNone)
 	o.textTo("header", &i.Header)
 	o.durationTo("retention", &i.Retention, 0, 100*longestWait)
 	oneOf(o, "stores", &i.Stores, StoresSuccess, StoresAll)
 	o.boolTo("partial", &i.Partial)
 	oneOf(o, "conflict", &i.Conflict, retry.ConflictDone, retry.ConflictInProgress, retry.ConflictUnknown)
-	i.checkScope(o)
+	if scoped {
+		i.checkScope(o)
+	}
 	p.checkRetention(o)
 	o.close()
 }

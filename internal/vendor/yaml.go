@@ -1,8 +1,10 @@
 package vendor
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,9 +32,10 @@ type document struct {
 
 // value is something in the file: its place, and the path of keys to it.
 type value struct {
-	doc  *document
-	path string
-	node ast.Node
+	doc    *document
+	path   string
+	node   ast.Node // nil = absent
+	around ast.Node // what it is absent from
 }
 
 // open parses the text and returns its one mapping. ok is false where the text
@@ -60,6 +63,10 @@ func (d *document) open(text []byte) (root value, ok bool) {
 		return root, false
 	}
 	root.node = file.Docs[0].Body
+	if _, ok := root.node.(ast.MapNode); !ok {
+		root.fault("must be a mapping of keys")
+		return root, false
+	}
 	return root, true
 }
 
@@ -94,12 +101,26 @@ func (d *document) syntax(err error) {
 // fault records what is wrong with the value, at its place.
 func (v value) fault(format string, args ...any) {
 	f := Fault{File: v.doc.file, Path: v.path, Message: fmt.Sprintf(format, args...)}
-	if v.node != nil {
-		if t := v.node.GetToken(); t != nil && t.Position != nil {
-			f.Line, f.Column = t.Position.Line, t.Position.Column
+	f.Line, f.Column = place(cmp.Or(v.node, v.around))
+	v.doc.faults = append(v.doc.faults, f)
+}
+
+// place is where a node begins: a mapping at its first key, or its brace.
+func place(n ast.Node) (line, column int) {
+	switch m := n.(type) {
+	case nil:
+		return 0, 0
+	case *ast.MappingValueNode:
+		n = m.Key
+	case *ast.MappingNode:
+		if !m.IsFlowStyle && len(m.Values) > 0 {
+			n = m.Values[0].Key
 		}
 	}
-	v.doc.faults = append(v.doc.faults, f)
+	if t := n.GetToken(); t != nil && t.Position != nil {
+		return t.Position.Line, t.Position.Column
+	}
+	return 0, 0
 }
 
 // object is a mapping that is being read key by key.
@@ -164,7 +185,7 @@ func (o *object) get(name string) (v value, ok bool) {
 func (o *object) child(name string) *object {
 	v, ok := o.get(name)
 	if !ok {
-		v = value{doc: o.doc, path: join(o.path, name)}
+		v = o.absent(name)
 	}
 	return v.object()
 }
@@ -178,16 +199,21 @@ func (o *object) close() {
 	}
 }
 
-// require records a missing key; its place is that of the object.
+// absent is a member that is not there.
+func (o *object) absent(name string) value {
+	v := value{doc: o.doc, path: join(o.path, name), around: cmp.Or(o.node, o.around)}
+	if key, null := o.keys[name]; null {
+		v.around = key.node
+	}
+	return v
+}
+
+// require records a missing key; its place is what it is missing from.
 func (o *object) require(name, remedy string) bool {
 	if _, ok := o.members[name]; ok {
 		return true
 	}
-	missing := value{doc: o.doc, path: join(o.path, name), node: o.node}
-	if key, null := o.keys[name]; null {
-		missing.node = key.node
-	}
-	missing.fault("is required: %s", remedy)
+	o.absent(name).fault("is required: %s", remedy)
 	return false
 }
 
@@ -242,6 +268,8 @@ func (o *object) boolTo(name string, dst *bool) {
 	*dst = n.Value
 }
 
+var plainInteger = regexp.MustCompile(`^(0|[1-9][0-9]*)$`)
+
 // intTo reads an optional whole number within bounds into dst.
 func (o *object) intTo(name string, dst *int, least, most int) {
 	if v, ok := o.get(name); ok {
@@ -251,9 +279,9 @@ func (o *object) intTo(name string, dst *int, least, most int) {
 	}
 }
 
+// integer reads digits without a leading zero: 010 is 8 to some and 10 to others.
 func (v value) integer(least, most int) (int, bool) {
-	n, isNumber := v.node.(*ast.IntegerNode)
-	if isNumber {
+	if n, isNumber := v.node.(*ast.IntegerNode); isNumber && plainInteger.MatchString(n.Token.Value) {
 		if i, err := strconv.Atoi(n.Token.Value); err == nil && i >= least && i <= most {
 			return i, true
 		}
@@ -277,17 +305,19 @@ func (o *object) durationTo(name string, dst *time.Duration, least, most time.Du
 	*dst = d
 }
 
-// oneOf reads an optional word of a closed set into dst.
-func oneOf[T ~string](o *object, name string, dst *T, allowed ...T) {
+// oneOf reads an optional word of a closed set into dst; false where the word
+// is none of them.
+func oneOf[T ~string](o *object, name string, dst *T, allowed ...T) bool {
 	v, ok := o.get(name)
 	if !ok {
-		return
+		return true
 	}
 	if s, isText := v.node.(*ast.StringNode); isText && slices.Contains(allowed, T(s.Value)) {
 		*dst = T(s.Value)
-		return
+		return true
 	}
 	v.fault("must be one of %v", allowed)
+	return false
 }
 
 // items returns the elements of a list; a fault where it is none.
