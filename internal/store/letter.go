@@ -149,4 +149,5 @@ type Gate struct {
 	Reason string
 	Since  time.Time
 	Actor  string
+	Note   string // why a person released it; goes into the audit, not into the gate
 }

@@ -15,6 +15,7 @@ type LineView struct {
 	Reference string
 	Reason    payroll.Reason   // with dead_lettered
 	Trouble   *payroll.Trouble // nil = none
+	BlockedBy string           // key of the older version it waits for (Trouble.BlockedBy); "" = none
 	Attempts  []HistoryEntry   // filled by Reader.Line only
 }
 
