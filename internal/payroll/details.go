@@ -1,7 +1,6 @@
 package payroll
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -12,8 +11,6 @@ const (
 	MaxDetails     = 64
 	MaxDetailValue = 1 << 10 // bytes of a value's text
 )
-
-var detailName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
 
 // reserved are the names of a line on the wire that a detail may not take.
 var reserved = []string{"key", "employee_id", "line_version", "line_ref", "gross_pay", "currency", "details", "metadata"}
@@ -38,8 +35,8 @@ func LiteralDetail(name, literal string) Detail {
 // Details are a line's details sorted by name.
 type Details []Detail
 
-// Check sorts the details and returns the first Fault: a name outside
-// [A-Za-z0-9_.-]{1,64}, one of ours, one given twice, too many, a value too long.
+// Check sorts the details and returns the first Fault: a name that is no valid
+// identifier, one of ours in whatever case, one given twice, too many, a value too long.
 func (d Details) Check() error {
 	if len(d) > MaxDetails {
 		return Fault{Field: "details", Remedy: "may have at most 64 members"}
@@ -47,9 +44,9 @@ func (d Details) Check() error {
 	slices.SortStableFunc(d, func(a, b Detail) int { return strings.Compare(a.Name, b.Name) })
 	for i, m := range d {
 		switch {
-		case !detailName.MatchString(m.Name):
+		case !ValidIdentifier(m.Name):
 			return Fault{Field: "details", Remedy: "names must be 1 to 64 characters of A-Z a-z 0-9 _ . -"}
-		case slices.Contains(reserved, m.Name):
+		case isReserved(m.Name):
 			return Fault{Field: "details." + m.Name, Remedy: "is a name of the line itself: rename it"}
 		case i > 0 && d[i-1].Name == m.Name:
 			return Fault{Field: "details." + m.Name, Remedy: "is given twice: give it once"}
@@ -60,6 +57,12 @@ func (d Details) Check() error {
 		}
 	}
 	return nil
+}
+
+// isReserved also finds the names of a line in other letters: many a reader of
+// JSON would take such a member for the line's own.
+func isReserved(name string) bool {
+	return slices.ContainsFunc(reserved, func(ours string) bool { return strings.EqualFold(ours, name) })
 }
 
 // AppendMembers appends the details as JSON members, each preceded by a comma.

@@ -27,7 +27,7 @@ func TestDetailsCheckAccepts(t *testing.T) {
 		"longest name":    {payroll.TextDetail(strings.Repeat("n", 64), "")},
 		"every character": {payroll.TextDetail("AZaz09_.-", "x")},
 		"longest value":   {payroll.TextDetail("v", strings.Repeat("v", payroll.MaxDetailValue))},
-		"near ours":       {payroll.TextDetail("Key", ""), payroll.TextDetail("employee", ""), payroll.TextDetail("tenant", "")},
+		"near ours":       {payroll.TextDetail("keys", ""), payroll.TextDetail("employee", ""), payroll.TextDetail("tenant", "")},
 		"empty value":     {payroll.TextDetail("v", "")},
 	}
 	for name, d := range tests {
@@ -47,6 +47,7 @@ func TestDetailsCheckRefuses(t *testing.T) {
 		"empty name":       {payroll.Details{payroll.TextDetail("", "x")}, "details"},
 		"long name":        {payroll.Details{payroll.TextDetail(strings.Repeat("n", 65), "x")}, "details"},
 		"space in name":    {payroll.Details{payroll.TextDetail("a b", "x")}, "details"},
+		"ours in capitals": {payroll.Details{payroll.TextDetail("Gross_Pay", "x")}, "details.Gross_Pay"},
 		"newline in name":  {payroll.Details{payroll.TextDetail("a\n", "x")}, "details"},
 		"umlaut in name":   {payroll.Details{payroll.TextDetail("ä", "x")}, "details"},
 		"quote in name":    {payroll.Details{payroll.TextDetail(`a"`, "x")}, "details"},

@@ -1,18 +1,53 @@
 package payroll
 
 import (
-	"regexp"
+	"strconv"
+	"strings"
 
 	"github.com/shopspring/decimal"
 )
 
-// amountGrammar is the one spelling of money that is read, in JSON strings,
-// JSON numbers (by their text) and CSV cells: no plus sign, exponent, grouping
-// or spaces. It also keeps a short text from meaning a huge number.
-var amountGrammar = regexp.MustCompile(`^-?(0|[1-9][0-9]{0,14})(\.[0-9]{1,18})?$`)
-
 // Minor is an amount of money in the minor units of its currency (cents).
 type Minor int64
+
+// splitDecimal takes a text of the one spelling of money apart that is read, in
+// JSON strings, JSON numbers (by their text) and CSV cells:
+// -?(0|[1-9][0-9]{0,14})(\.[0-9]{1,18})?, so no plus sign, exponent, grouping or
+// spaces. It also keeps a short text from meaning a huge number.
+func splitDecimal(text string) (sign, whole, fraction string, ok bool) {
+	if strings.HasPrefix(text, "-") {
+		sign, text = "-", text[1:]
+	}
+	whole, fraction, point := strings.Cut(text, ".")
+	ok = digitsOnly(whole, 15) && (whole == "0" || whole[0] != '0') && (!point || digitsOnly(fraction, 18))
+	return sign, whole, fraction, ok
+}
+
+// digitsOnly reports whether s is 1 to limit digits.
+func digitsOnly(s string, limit int) bool {
+	for i := range len(s) {
+		if s[i] < '0' || s[i] > '9' {
+			return false
+		}
+	}
+	return len(s) > 0 && len(s) <= limit
+}
+
+func notDecimal(field string) error {
+	return Fault{Field: field, Remedy: "must be a plain decimal number such as 1830.50: no exponent, plus sign, grouping or spaces, at most 15 digits before the point"}
+}
+
+// ParseDecimal reads an amount as a plain number, of whatever currency.
+func ParseDecimal(field, text string) (decimal.Decimal, error) {
+	if _, _, _, ok := splitDecimal(text); !ok {
+		return decimal.Decimal{}, notDecimal(field)
+	}
+	d, err := decimal.NewFromString(text)
+	if err != nil {
+		return decimal.Decimal{}, notDecimal(field)
+	}
+	return d, nil
+}
 
 // ParseAmount reads an amount of the given currency. Zeros beyond the
 // currency's minor digits are dropped; other digits there are a Fault, as are
@@ -22,21 +57,22 @@ func ParseAmount(field, text, currency string) (Minor, error) {
 	if !ok {
 		return 0, Fault{Field: "currency", Remedy: "must be an ISO 4217 code in capitals, such as USD"}
 	}
-	if !amountGrammar.MatchString(text) {
-		return 0, Fault{Field: field, Remedy: "must be a plain decimal number such as 1830.50: no exponent, plus sign, grouping or spaces, at most 15 digits before the point"}
+	sign, whole, fraction, ok := splitDecimal(text)
+	if !ok {
+		return 0, notDecimal(field)
 	}
-	d, err := decimal.NewFromString(text)
-	if err != nil {
-		return 0, Fault{Field: field, Remedy: "must be a plain decimal number such as 1830.50"}
+	for len(fraction) > int(digits) && fraction[len(fraction)-1] == '0' {
+		fraction = fraction[:len(fraction)-1]
 	}
-	minor := d.Shift(digits)
-	if !minor.IsInteger() {
+	if len(fraction) > int(digits) {
 		return 0, Fault{Field: field, Remedy: "has more decimal digits than its currency"}
 	}
-	if !minor.BigInt().IsInt64() {
+	missing := "0000"[:int(digits)-len(fraction)]
+	minor, err := strconv.ParseInt(sign+whole+fraction+missing, 10, 64)
+	if err != nil {
 		return 0, Fault{Field: field, Remedy: "is too large"}
 	}
-	return Minor(minor.IntPart()), nil
+	return Minor(minor), nil
 }
 
 // Format spells the amount with exactly the currency's digits: "1830.50".
