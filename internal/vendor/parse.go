@@ -187,17 +187,12 @@ func (i *Idempotency) checkScope(o *object) {
 	}
 }
 
-// fence is how long after its commit an attempt may still be written.
-const fence = 2 * time.Second
-
-// checkRetention refuses a retention that cannot keep its promise. The last
-// permitted resend is committed at timeout + max(2 x timeout, 5 % of retention)
-// before the vendor forgets; it may be written a fence later, and arrive
-// another settle later.
+// checkRetention refuses a retention under which no request could ever be
+// repeated: it promises what it cannot keep.
 func (p *Profile) checkRetention(o *object) {
-	r := p.Idempotency.Retention
-	margin := p.Submit.Timeout + max(2*p.Submit.Timeout, r/20)
-	if v, given := o.members["retention"]; given && r > 0 && p.Submit.Settle+fence > margin {
+	first := time.Unix(0, 0)
+	v, given := o.members["retention"]
+	if given && p.Idempotency.Retention > 0 && p.Policy().HonoursKeys() && !p.Policy().Remembers(payroll.Trouble{FirstSentAt: first}, first) {
 		v.fault("is too short beside submit.timeout and submit.settle: a repeated request could arrive after the vendor forgot its key; give 0 to repeat none")
 	}
 }

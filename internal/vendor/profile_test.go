@@ -253,7 +253,7 @@ func TestFaults(t *testing.T) {
 		{"line scope with a header", with("idempotency: {scope: line, header: Key}"), "idempotency.header: is for the scope request"},
 		{"retention without keys", with("idempotency: {retention: 24h}"), "idempotency.retention: contradicts the scope none"},
 		{"partial without request keys", with("idempotency: {scope: line, partial: true}"), "idempotency.partial: is for the scope request"},
-		{"retention too short", in("idempotency: {scope: line, retention: 10m}\n", "settle: 5m"), "idempotency.retention: is too short"},
+		{"retention too short", in("idempotency: {scope: line, retention: 10m}\n", "settle: 10m"), "idempotency.retention: is too short"},
 		{"conflict", with("idempotency: {scope: line, conflict: maybe}"), "must be one of [done in_progress unknown]"},
 		{"an amount with an exponent", with("limits: {max_amount: 1e9}"), "limits.max_amount: must be a plain decimal"},
 		{"limits the wrong way round", with(`limits: {min_amount: "5", max_amount: "4"}`), "limits: min_amount must not be above max_amount"},
@@ -368,7 +368,7 @@ func TestTheDocumentedProfiles(t *testing.T) {
 		}
 	}
 	for _, key := range regexp.MustCompile(`(?m)^ *(?:- \{)?([a-z_]+):`).FindAllStringSubmatch(everyKey, -1) {
-		if !regexp.MustCompile("`([a-z]+[.])?"+key[1]+"[`.:]").Match(page) {
+		if !regexp.MustCompile("`([a-z]+[.])?" + key[1] + "[`.:]").Match(page) {
 			t.Errorf("the page does not explain %s", key[1])
 		}
 	}
