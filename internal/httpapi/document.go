@@ -3,6 +3,7 @@ package httpapi
 import (
 	"fmt"
 	"net/http"
+	"sync"
 
 	"github.com/getkin/kin-openapi/openapi3"
 
@@ -31,9 +32,9 @@ type document struct {
 	operations map[string]*operation // by method and pattern
 }
 
-// readDocument reads the embedded document. It fails only where the document
-// itself is wrong, which a test notices first.
-func readDocument() (*document, error) {
+// readDocument reads the embedded document, once in a process's life. It fails
+// only where the document itself is wrong, which a test notices first.
+var readDocument = sync.OnceValues(func() (*document, error) {
 	spec, err := openapi3.NewLoader().LoadFromData(api.OpenAPI)
 	if err != nil {
 		return nil, fmt.Errorf("httpapi: the OpenAPI document: %w", err)
@@ -45,7 +46,7 @@ func readDocument() (*document, error) {
 		}
 	}
 	return d, nil
-}
+})
 
 func readOperation(method, pattern string, item *openapi3.PathItem, op *openapi3.Operation) *operation {
 	o := &operation{id: op.OperationID, method: method, pattern: pattern, params: op.Parameters, item: item, spec: op}
