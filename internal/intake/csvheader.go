@@ -58,7 +58,7 @@ func (h *csvHeader) place(names []string) (faults []Fault) {
 			fault = "repeats an earlier one"
 		case f >= 0:
 			h.fields[f] = i
-		case columnFault(name) != nil:
+		case payroll.Details{payroll.TextDetail(name, "")}.Check() != nil:
 			fault = "is neither a column of ours, exactly as spelled in the documentation, nor a possible name of a detail"
 		default:
 			h.details = append(h.details, csvDetail{name, i})
@@ -69,16 +69,6 @@ func (h *csvHeader) place(names []string) (faults []Fault) {
 		seen[name] = true
 	}
 	return faults
-}
-
-// columnFault says what keeps a column from becoming a detail.
-func columnFault(name string) error {
-	for _, ours := range fieldNames {
-		if strings.EqualFold(name, ours) {
-			return payroll.Fault{Field: ours, Remedy: "must be spelled in lower case"}
-		}
-	}
-	return payroll.Details{payroll.TextDetail(name, "")}.Check()
 }
 
 // row returns the draft of a record, valid until the next call. An empty cell is

@@ -137,32 +137,36 @@ func nameable(name string) string {
 	return "a member"
 }
 
-// numbers says which fields a JSON number may hold, texts which a JSON string.
-var (
-	numbers = [fields]bool{lineVersion: true, grossPay: true}
-	texts   = [fields]bool{employeeID: true, grossPay: true, currency: true, lineRef: true}
-)
+// kinds says which JSON values a field may have.
+var kinds = [fields]struct {
+	text, number bool
+	remedy       string
+}{
+	employeeID:  {text: true, remedy: "must be a JSON string"},
+	lineVersion: {number: true, remedy: "must be a JSON integer"},
+	grossPay:    {text: true, number: true, remedy: "must be a JSON string or number"},
+	currency:    {text: true, remedy: "must be a JSON string"},
+	lineRef:     {text: true, remedy: "must be a JSON string"},
+}
 
 func (r *jsonRow) field(f field) error {
 	value, err := r.value()
 	if err != nil {
 		return err
 	}
-	switch kind := jsontext.Kind(value[0]); {
+	switch {
 	case r.given[f] || r.spoilt[f]:
 		r.spoil(f, "occurs twice: give it once")
-	case kind == jsontext.KindString && texts[f]:
+	case value[0] == '"' && kinds[f].text:
 		text, err := unquote(value)
 		if err != nil {
 			return err
 		}
 		r.set(f, text)
-	case isNumber(value) && numbers[f]:
+	case isNumber(value) && kinds[f].number:
 		r.set(f, value)
-	case texts[f]:
-		r.spoil(f, "must be a JSON string")
 	default:
-		r.spoil(f, "must be a JSON integer")
+		r.spoil(f, kinds[f].remedy)
 	}
 	return nil
 }
