@@ -29,6 +29,7 @@ type Config struct {
 	Poll    time.Duration    // between looks for work; default 1 s
 	Workers int              // units worked on at a time
 	Drain   time.Duration    // how long a stop waits for requests in flight
+	Hurry   <-chan struct{}  // closed: a stop waits no longer; nil = never
 	Now     func() time.Time // the gateway's one clock
 	Log     *slog.Logger
 	// Settle is how long after now a vendor's open attempts may still arrive.
@@ -94,6 +95,14 @@ func (s *Supervisor) Run(ctx context.Context) error {
 	beats, stopBeats := context.WithCancel(hard)
 	var beating errgroup.Group
 	beating.Go(func() error { return s.heartbeats(beats) })
+	beating.Go(func() error {
+		select {
+		case <-s.Hurry:
+			giveUp()
+		case <-beats.Done():
+		}
+		return nil
+	})
 	s.claimLoop(ctx, hard, &tasks)
 	late := time.AfterFunc(s.Drain, giveUp)
 	err := tasks.Wait()
