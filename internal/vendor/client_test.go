@@ -16,6 +16,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -522,5 +523,21 @@ func TestAClosedClientSendsNothing(t *testing.T) {
 	c.Close()
 	if x := submit(t, c, chunkOf(1)); !errors.Is(x.Err, ErrStopped) || x.Sent != NothingSent || s.read() != 0 {
 		t.Errorf("%+v", x)
+	}
+}
+
+// A request that is given up is torn down with a reset: what lies in buffers
+// must not be delivered when nobody waits for its answer any more.
+func TestGivingUpResetsTheConnection(t *testing.T) {
+	t.Parallel()
+	ended := make(chan error, 1)
+	s := newRawVendor(t, func(v *visitor) {
+		_, err := v.Read(make([]byte, 1))
+		ended <- err
+	})
+	c := clientOf(t, s.profile(func(p *Profile) { p.Submit.Timeout = 100 * time.Millisecond }))
+	submit(t, c, chunkOf(1))
+	if err := <-ended; !errors.Is(err, syscall.ECONNRESET) {
+		t.Errorf("the vendor saw %v", err)
 	}
 }

@@ -128,7 +128,8 @@ type object struct {
 	value
 	members map[string]value
 	keys    map[string]value // where the keys themselves stand
-	known   []string
+	order   []string         // the keys as they stand in the file
+	known   []string         // the keys that were asked for
 }
 
 // object reads the value as a mapping; a fault and an empty object if it is none.
@@ -161,7 +162,7 @@ func (o *object) add(pair *ast.MappingValueNode) {
 		key.fault("is given twice, first on line %d: give it once", first.node.GetToken().Position.Line)
 		return
 	}
-	o.keys[name] = key
+	o.keys[name], o.order = key, append(o.order, name)
 	if _, null := pair.Value.(*ast.NullNode); !null {
 		o.members[name] = value{doc: o.doc, path: key.path, node: pair.Value}
 	}
@@ -192,9 +193,9 @@ func (o *object) child(name string) *object {
 
 // close records the keys that nobody asked for.
 func (o *object) close() {
-	for name, key := range o.keys {
+	for _, name := range o.order {
 		if !slices.Contains(o.known, name) {
-			key.fault("is not a key of a profile here; known are: %s", strings.Join(slices.Sorted(slices.Values(o.known)), ", "))
+			o.keys[name].fault("is not a key of a profile here; known are: %s", strings.Join(slices.Sorted(slices.Values(o.known)), ", "))
 		}
 	}
 }
