@@ -1,6 +1,7 @@
 package intake
 
 import (
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -178,13 +179,16 @@ func (e *envelope) payDate() string {
 	return text
 }
 
+// offsetTime is RFC 3339 to the letter: time.Parse also takes 8:00 and commas.
+var offsetTime = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`)
+
 func (e *envelope) cutoff(now time.Time) time.Time {
 	text, given := e.given[fieldCutoff]
 	if !given {
 		return time.Time{}
 	}
-	var at time.Time
-	if err := at.UnmarshalText([]byte(text)); err != nil {
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil || !offsetTime.MatchString(text) {
 		remedy := "must be a time with an offset, such as 2026-07-16T18:00:00-04:00"
 		if e.inQuery {
 			remedy += "; write the + of an offset as %2B"
