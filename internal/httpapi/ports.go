@@ -55,10 +55,10 @@ type Submitter interface {
 // Upload is one submission as it arrives.
 type Upload struct {
 	Tenant          string
-	Actor           string // id of the API key
-	ContentType     string // one of the document's, parameters included
-	ContentEncoding string // "" or "gzip"
-	Query           url.Values
+	Actor           string     // id of the API key
+	ContentType     string     // one of the document's, parameters included
+	ContentEncoding string     // "" or "gzip"
+	Query           url.Values // the envelope, with NDJSON and CSV; names are known and given once
 	Strict          bool
 	Body            io.Reader // fails with os.ErrDeadlineExceeded when nothing arrives for too long
 	Now             time.Time

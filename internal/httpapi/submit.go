@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
-	"slices"
 	"time"
 
 	"payrollgateway/internal/httpapi/apigen"
@@ -54,25 +53,11 @@ func (s *server) upload(w http.ResponseWriter, r *http.Request) (Upload, error) 
 	if o.spec.RequestBody.Value.Content[format] == nil || coding != "" && coding != "gzip" {
 		return Upload{}, Refuse(apigen.ProblemCodeUnsupportedMediaType)
 	}
-	query := r.URL.Query()
-	if format == mediaJSON && len(query) > 0 {
-		return Upload{}, RefuseFaults(apigen.ProblemCodeInvalidParameter, besideJSON(query)...)
-	}
 	key := caller(r.Context())
 	return Upload{
-		Tenant: key.Tenant, Actor: key.ID, ContentType: r.Header.Get("Content-Type"), ContentEncoding: coding, Query: query,
+		Tenant: key.Tenant, Actor: key.ID, ContentType: r.Header.Get("Content-Type"), ContentEncoding: coding, Query: r.URL.Query(),
 		Strict: handlingPreferred(r.Header.Get("Prefer")) == "strict", Body: &patientBody{body: r.Body, conn: http.NewResponseController(w), silence: s.Silence}, Now: s.Now(),
 	}, nil
-}
-
-// besideJSON: the envelope has one place only.
-func besideJSON(query map[string][]string) []apigen.Fault {
-	var faults []apigen.Fault
-	for name := range query {
-		faults = append(faults, apigen.Fault{Parameter: name, Detail: "belongs into the body where that is JSON"})
-	}
-	slices.SortFunc(faults, func(a, b apigen.Fault) int { return compareText(a.Parameter, b.Parameter) })
-	return faults
 }
 
 // patientBody ends a body that has fallen silent; how slowly it may arrive is
