@@ -1,0 +1,230 @@
+package e2e
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"log/slog"
+	"math/rand/v2"
+	"net/http/httptest"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"payrollgateway/internal/batch"
+	"payrollgateway/internal/payroll"
+	"payrollgateway/internal/ratelimit"
+	"payrollgateway/internal/sandbox"
+	"payrollgateway/internal/store"
+	"payrollgateway/internal/vendor"
+)
+
+const (
+	tenant = "acme-us"
+	period = "2026-W28"
+)
+
+// world is a ledger and a vendor, and engines that come and go.
+type world struct {
+	*testing.T
+	kind    kind
+	backend backend
+	store   store.Store
+	profile *vendor.Profile
+	journal string
+	groups  int
+}
+
+func newWorld(t *testing.T, k kind, b backend) *world {
+	t.Helper()
+	w := &world{T: t, kind: k, backend: b, journal: filepath.Join(t.TempDir(), "journal.jsonl")}
+	w.store = b.open(t)
+	journal, err := sandbox.OpenJournal(w.journal)
+	w.must(err)
+	server, err := sandbox.New(k.sandbox, journal)
+	w.must(err)
+	web := httptest.NewServer(server)
+	t.Cleanup(func() {
+		web.CloseClientConnections()
+		web.Close()
+		server.Close()
+	})
+	w.profile, err = vendor.Parse("acme.yaml", []byte(k.yaml(web.URL)), nil)
+	w.must(err)
+	return w
+}
+
+func (w *world) must(err error) {
+	w.Helper()
+	if err != nil {
+		w.Fatal(err)
+	}
+}
+
+// submit stores a pay run of so many employees, beside those named.
+func (w *world) submit(n int, named ...string) store.Receipt {
+	w.Helper()
+	w.groups++
+	employees := make([]string, 0, n+len(named))
+	for i := range n {
+		employees = append(employees, fmt.Sprintf("E-%d-%04d", w.groups, i))
+	}
+	employees = append(employees, named...)
+	r, err := w.store.Accept(w.Context(), w.submission(employees, 1))
+	w.must(err)
+	return r
+}
+
+func (w *world) submission(employees []string, version int32) store.Submission {
+	b := payroll.Batch{
+		Tenant: tenant, Vendor: "acme", PayPeriod: period, Group: fmt.Sprint(w.groups), Currency: "USD",
+		Total: int32(len(employees)), CreatedBy: "test", CreatedAt: time.Now(),
+		ContentHash: payroll.HashBytes(fmt.Append(nil, employees, version)),
+	}
+	return store.Submission{Batch: b, Now: time.Now(), Corrections: payroll.CorrectionsRefuse, Rows: func() iter.Seq2[store.Row, error] {
+		return func(yield func(store.Row, error) bool) {
+			for i, e := range employees {
+				l := payroll.Line{
+					Ordinal: int32(i + 1), EmployeeID: e, Version: version, Amount: payroll.Minor(100_00 + i), Currency: "USD",
+				}
+				n := l.Natural(tenant, period)
+				l.Key, l.AnyVersion, l.Hash = n.Digest(), n.AnyVersion(), payroll.RequestHash(l.Currency, l.Amount, nil)
+				if !yield(store.Row{Line: &l}, nil) {
+					return
+				}
+			}
+		}
+	}}
+}
+
+// lease is a hold on the unit that lasts.
+type lease struct{ tenure store.Tenure }
+
+func (l lease) Tenure() store.Tenure { return l.tenure }
+func (lease) Deadline() time.Time    { return time.Now().Add(time.Hour) }
+
+// life is one life of an engine: what it may do ends when it dies.
+type life struct {
+	w     *world
+	point string // where it dies; "" = it does not
+	hits  atomic.Int64
+	nth   int64
+	dead  atomic.Bool
+	kill  context.CancelFunc
+}
+
+var errDead = errors.New("the process is dead")
+
+// at kills the life when its point is reached for the nth time.
+func (l *life) at(point string) {
+	if point == l.point && l.hits.Add(1) == l.nth {
+		l.dead.Store(true)
+		l.kill()
+	}
+}
+
+// work takes the unit over and works on it until it is at rest or the life ends.
+func (w *world) work(point string, nth int64) (died bool) {
+	w.Helper()
+	ctx, kill := context.WithTimeout(w.Context(), time.Minute)
+	defer kill()
+	l := &life{w: w, point: point, nth: nth, kill: kill}
+	unit := payroll.Unit{Tenant: tenant, PayPeriod: period, Vendor: "acme"}
+	t, err := w.store.Claim(ctx, store.Claim{
+		Unit: unit, Owner: fmt.Sprint("owner-", rand.Uint64()), Now: time.Now(), TTL: time.Minute, Force: true, Settle: w.profile.Policy().Settle,
+	})
+	w.must(err)
+	err = batch.NewRunner(w.engine(l), w.link(l), lease{t}).Run(ctx, ctx)
+	if l.dead.Load() {
+		return true
+	}
+	if err != nil {
+		w.Fatalf("the engine gave up: %v", err)
+	}
+	return false
+}
+
+func (w *world) engine(l *life) *batch.Engine {
+	return &batch.Engine{
+		Store: mortalStore{w.store, l}, Now: time.Now, Rand: rand.Float64, Observer: silent{},
+		Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Poll: 20 * time.Millisecond, Failpoint: l.at,
+	}
+}
+
+func (w *world) link(l *life) *batch.Link {
+	w.Helper()
+	r := w.profile.Rate[0]
+	pacer, err := ratelimit.NewLocal(ratelimit.Limit{Requests: r.Requests, Per: r.Per, Headroom: r.Headroom})
+	w.must(err)
+	gate, err := ratelimit.NewGate(ratelimit.GateConfig{
+		Random: rand.Float64, Backoff: func(n int, random float64) time.Duration { return 20 * time.Millisecond },
+	})
+	w.must(err)
+	turns, err := ratelimit.NewTurns(w.profile.Submit.Concurrency, 0)
+	w.must(err)
+	client, err := vendor.NewClient(w.profile, vendor.ClientOptions{Now: time.Now})
+	w.must(err)
+	w.Cleanup(client.Close)
+	return &batch.Link{Profile: w.profile, Sender: mortalSender{client, l}, Limits: ratelimit.NewConnection(gate, turns, pacer)}
+}
+
+// judge compares the vendor's journal with the ledger at rest.
+func (w *world) judge() sandbox.Report {
+	w.Helper()
+	journal, err := sandbox.ReadJournal(w.journal)
+	w.must(err)
+	report := sandbox.Reconcile(journal.Effects, w.ledger())
+	for _, f := range report.Findings {
+		w.Errorf("%s: %s %+v %s", f.Invariant, f.Kind, f.Payment, f.Detail)
+	}
+	return report
+}
+
+// ledger lists every line of every batch as its owner would report it.
+func (w *world) ledger() iter.Seq[sandbox.LedgerLine] {
+	return func(yield func(sandbox.LedgerLine) bool) {
+		tokens, _, err := w.store.Batches(w.Context(), tenant, store.Page{Limit: 100})
+		w.must(err)
+		for _, t := range tokens {
+			if !t.Complete() {
+				w.Errorf("batch %s is not complete: %v", t.Batch.Key(), t.Counts)
+			}
+			for page := (store.Page{Limit: 1000}); ; {
+				lines, next, err := w.store.Lines(w.Context(), t.Batch.ID, 0, page)
+				w.must(err)
+				for _, v := range lines {
+					if !yield(ledgerLine(v)) {
+						return
+					}
+				}
+				if next == "" {
+					break
+				}
+				page.After = next
+			}
+		}
+	}
+}
+
+func ledgerLine(v store.LineView) sandbox.LedgerLine {
+	l := sandbox.LedgerLine{
+		Key: payroll.LineKey(v.Tenant, v.PayPeriod, v.Line.Key), Tenant: v.Tenant, PayPeriod: v.PayPeriod,
+		EmployeeID: v.Line.EmployeeID, LineRef: v.Line.Ref, LineVersion: int64(v.Line.Version),
+		Amount: v.Line.Amount.Format(v.Line.Currency), Currency: v.Line.Currency, State: v.State.String(),
+	}
+	if v.Reason != 0 {
+		l.ReasonCode = v.Reason.String()
+	}
+	return l
+}
+
+type silent struct{}
+
+func (silent) Answered(string, payroll.AttemptKind, int) {}
+func (silent) Waited(string, time.Duration)              {}
+func (silent) Died(store.Dead)                           {}
+func (silent) GateChanged(string, ratelimit.Snapshot)    {}
+func (silent) Alert(string, ...slog.Attr)                {}
