@@ -36,7 +36,7 @@ type docsPage struct {
 // docsSection is the operations of one tag.
 type docsSection struct {
 	Name        string
-	Description string
+	Description template.HTML
 	Operations  []docsOperation
 }
 
@@ -56,8 +56,9 @@ type docsParameter struct {
 }
 
 type docsResponse struct {
-	Status, Description string
-	Codes               []string // of problems; the examples are named after them
+	Status      string
+	Description template.HTML
+	Codes       []string // of problems; the examples are named after them
 }
 
 // docsProblem is one code, under the anchor that a problem's type leads to.
@@ -88,7 +89,7 @@ func pageOf(d *document) docsPage {
 		Problems: docsProblems(d),
 	}
 	for _, tag := range d.spec.Tags {
-		section := docsSection{Name: tag.Name, Description: tag.Description}
+		section := docsSection{Name: tag.Name, Description: markdown(tag.Description)}
 		for _, key := range slices.SortedFunc(maps.Keys(d.operations), byPath) {
 			if o := d.operations[key]; o.spec.Tags[0] == tag.Name {
 				section.Operations = append(section.Operations, docsOf(o))
@@ -126,7 +127,7 @@ func docsOf(o *operation) docsOperation {
 }
 
 func docsOfResponse(status string, r *openapi3.Response) docsResponse {
-	v := docsResponse{Status: status, Description: *r.Description}
+	v := docsResponse{Status: status, Description: markdown(*r.Description)}
 	if problem := r.Content["application/problem+json"]; problem != nil {
 		v.Codes = slices.Sorted(maps.Keys(problem.Examples))
 	}

@@ -35,10 +35,11 @@ func blocks(text string) [][]string {
 			continue
 		case len(current) > 0 && blockKind(trimmed) != blockKind(current[0]) && blockKind(trimmed) != paragraph:
 			end()
-		case strings.HasPrefix(trimmed, "### "):
-			end()
 		}
 		current = append(current, trimmed)
+		if blockKind(trimmed) == heading {
+			end()
+		}
 	}
 	end()
 	return all
