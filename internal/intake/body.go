@@ -17,8 +17,6 @@ const readBuffer = 64 << 10
 // openBody returns the decoded body without its byte-order mark. All limits of
 // the body as a whole are kept here; every error that a read gives is an *Error
 // or the context's.
-//
-//nolint:containedctx // a reader has no other way to hear of the end of its request
 func openBody(ctx context.Context, r Request, l Limits, clock func() time.Time) (*bufio.Reader, error) {
 	zipped, err := gzipped(r.ContentEncoding)
 	if err != nil {
@@ -38,7 +36,7 @@ func openBody(ctx context.Context, r Request, l Limits, clock func() time.Time) 
 func skipMark(body *bufio.Reader) error {
 	mark := []byte("\xef\xbb\xbf")
 	head, err := body.Peek(len(mark))
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}
 	if bytes.Equal(head, mark) {
@@ -78,7 +76,7 @@ func (w *wire) Read(p []byte) (int, error) {
 func (w *wire) readError(err error) error {
 	var refused *Error
 	switch {
-	case err == nil, err == io.EOF, errors.As(err, &refused):
+	case err == nil, errors.Is(err, io.EOF), errors.As(err, &refused):
 		return err
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return errTooSlow()
@@ -120,9 +118,9 @@ func (u *unzipped) Read(p []byte) (int, error) {
 func (u *unzipped) readError(err error, atStart bool) error {
 	var refused *Error
 	switch {
-	case err == nil, err == io.EOF && !atStart, errors.As(err, &refused), u.wire.ctx.Err() != nil:
+	case err == nil, errors.Is(err, io.EOF) && !atStart, errors.As(err, &refused), u.wire.ctx.Err() != nil:
 		return err
-	case errors.Is(err, io.ErrUnexpectedEOF), err == io.EOF:
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
 		return refuse(InvalidBody, "the gzip data ends too early: send the body again, whole")
 	default:
 		return refuse(InvalidBody, "the gzip data is damaged: send the body again")

@@ -14,7 +14,7 @@ import (
 func readCSV(body *bufio.Reader, l Limits, add func(*draft) error) error {
 	records := &csvRecords{lines: lineReader{in: body, max: l.RowBytes}, max: l.RowBytes}
 	first, err := records.next()
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		return refuse(InvalidBody, "the body is empty: it must begin with a header")
 	}
 	if err != nil {
@@ -26,7 +26,7 @@ func readCSV(body *bufio.Reader, l Limits, add func(*draft) error) error {
 	}
 	for ordinal := 1; ; ordinal++ {
 		record, err := records.next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {
@@ -82,7 +82,7 @@ func (c *csvRecords) join(first []byte) ([]byte, error) {
 	c.joined = append(c.joined[:0], first...)
 	for state := cellQuoted; state == cellQuoted; {
 		line, err := c.lines.next()
-		if err == io.EOF || errors.Is(err, errRowTooLong) || len(c.joined)+len(line) > c.max {
+		if errors.Is(err, io.EOF) || errors.Is(err, errRowTooLong) || len(c.joined)+len(line) > c.max {
 			return nil, errOpenQuote
 		}
 		if err != nil {

@@ -2,6 +2,7 @@ package intake
 
 import (
 	"encoding/csv"
+	"errors"
 	"io"
 	"slices"
 	"strings"
@@ -114,7 +115,7 @@ func records(t *rapid.T, body string) (all [][]string) {
 	in := &csvRecords{lines: lineReader{in: newReader(body), max: 1 << 20}, max: 1 << 20}
 	for {
 		record, err := in.next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return all
 		}
 		cells, ok := splitRecord(string(record), nil)

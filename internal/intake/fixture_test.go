@@ -94,7 +94,7 @@ func (d *desk) mustSubmit(r Request) []store.Row {
 }
 
 // mustRefuse returns why a submission is refused.
-func (d *desk) mustRefuse(r Request, code Code) *Error {
+func (d *desk) mustRefuse(r Request, code Code) Error {
 	d.Helper()
 	before := d.accepted
 	_, err := d.submit(r)
@@ -108,7 +108,7 @@ func (d *desk) mustRefuse(r Request, code Code) *Error {
 		d.Fatalf("refused with %s, and stored", code)
 	}
 	d.nothingLeft()
-	return refused
+	return *refused
 }
 
 // nothingLeft checks that no file remains.
@@ -154,7 +154,9 @@ func oneLine(row string) Request {
 func zip(body []byte) []byte {
 	var out bytes.Buffer
 	z := gzip.NewWriter(&out)
-	z.Write(body)
+	if _, err := z.Write(body); err != nil {
+		panic(err) // to memory
+	}
 	z.Close()
 	return out.Bytes()
 }

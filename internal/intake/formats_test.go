@@ -87,16 +87,17 @@ func csvFile(t *rapid.T, all []payment) string {
 	columns := append([]string{"employee_id", "line_version", "gross_pay", "line_ref", "currency"}, detailColumns...)
 	columns = rapid.Permutation(columns).Draw(t, "columns")
 	var out bytes.Buffer
-	w := csv.NewWriter(&out)
-	w.Write(columns)
+	table := [][]string{columns}
 	for _, p := range all {
 		var cells []string
 		for _, name := range columns {
 			cells = append(cells, p[name])
 		}
-		w.Write(cells)
+		table = append(table, cells)
 	}
-	w.Flush()
+	if err := csv.NewWriter(&out).WriteAll(table); err != nil {
+		t.Fatal(err)
+	}
 	return out.String()
 }
 

@@ -84,7 +84,7 @@ func (j *jsonBody) refusal(err error) error {
 		return refuse(InvalidBody, "the body must be one JSON object")
 	case errors.Is(err, errTrailing):
 		return refuse(InvalidBody, "the body has more after its JSON object: send one object")
-	case err == io.EOF, errors.Is(err, io.ErrUnexpectedEOF):
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return refuse(InvalidBody, "the body ends before its JSON does: send it again, whole")
 	case errors.As(err, &syntax):
 		return refuseRow(InvalidBody, j.ordinal, fmt.Sprintf("the body is not JSON in UTF-8 at byte %d", syntax.ByteOffset))
@@ -121,7 +121,7 @@ func (j *jsonBody) end() error {
 	_, err := j.dec.ReadToken()
 	var syntax *jsontext.SyntacticError
 	switch {
-	case err == io.EOF:
+	case errors.Is(err, io.EOF):
 		return nil
 	case err == nil, errors.Is(err, errRowTooLong), errors.As(err, &syntax):
 		return errTrailing

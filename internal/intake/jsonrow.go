@@ -2,6 +2,7 @@ package intake
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"slices"
 
@@ -56,7 +57,7 @@ func (r *jsonRow) object() error {
 	if err := r.members((*jsonRow).member); err != nil {
 		return err
 	}
-	if _, err := r.dec.ReadToken(); err != io.EOF {
+	if _, err := r.dec.ReadToken(); !errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
 	}
 	return nil

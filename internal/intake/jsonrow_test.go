@@ -81,7 +81,7 @@ func TestRefusedRowKeepsWhatCanBeRead(t *testing.T) {
 {"employee_id":"10","line_version":1,"gross_pay":"1","employee_id":"11"}
 `))
 	r := rows[0].Reject
-	if r.EmployeeID != "7" || r.Amount != 1250 || r.Currency != "USD" || r.Key == (rows[1].Reject.Key) {
+	if r.EmployeeID != "7" || r.Amount != 1250 || r.Currency != "USD" || r.Key == rows[1].Reject.Key {
 		t.Errorf("%+v", r)
 	}
 	for _, row := range rows[1:3] {

@@ -29,7 +29,7 @@ func (l *lineReader) next() ([]byte, error) {
 	if errors.Is(err, bufio.ErrBufferFull) {
 		line, err = l.rest(line)
 	}
-	if err == io.EOF && len(line) > 0 {
+	if errors.Is(err, io.EOF) && len(line) > 0 {
 		err = nil
 	}
 	if err == nil && len(line) > l.max {

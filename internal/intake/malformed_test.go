@@ -156,7 +156,9 @@ func fuzz(f *testing.F, of int) {
 	}
 	f.Add(body)
 	for _, part := range fragments {
-		f.Add(append(bytes.Clone(body[:len(body)/2]), part...))
+		if len(part) < 100 { // long ones keep the fuzzer busy with shortening them
+			f.Add(append(bytes.Clone(body[:len(body)/2]), part...))
+		}
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		d := newDesk(t)

@@ -16,7 +16,7 @@ func readNDJSON(body *bufio.Reader, l Limits, add func(*draft) error) error {
 	for ordinal := 1; ; {
 		line, err := lines.next()
 		switch {
-		case err == io.EOF:
+		case errors.Is(err, io.EOF):
 			return nil
 		case errors.Is(err, errRowTooLong):
 			return errLongRow(ordinal)

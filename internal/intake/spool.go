@@ -84,7 +84,7 @@ func (s *spool) records() iter.Seq2[[]byte, error] {
 		var record []byte
 		for {
 			next, err := readRecord(in, record, s.size)
-			if err == io.EOF {
+			if errors.Is(err, io.EOF) {
 				return
 			}
 			if !yield(next, err) || err != nil {
@@ -106,7 +106,7 @@ func (s *spool) reader() io.Reader {
 // larger one. io.EOF: there is none.
 func readRecord(in *bufio.Reader, buf []byte, limit int64) ([]byte, error) {
 	n, err := binary.ReadUvarint(in)
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		return nil, io.EOF
 	}
 	if err != nil || n > uint64(limit) {
@@ -122,11 +122,11 @@ func readRecord(in *bufio.Reader, buf []byte, limit int64) ([]byte, error) {
 	return buf, nil
 }
 
-// close gives memory and file back.
-func (s *spool) close() error {
+// close gives memory and file back. That closing fails matters to nobody: what
+// was written has no name and is not needed any more.
+func (s *spool) close() {
 	s.mem = nil
-	if s.file == nil {
-		return nil
+	if s.file != nil {
+		_ = s.file.Close()
 	}
-	return s.file.Close()
 }
