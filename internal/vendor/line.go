@@ -30,7 +30,7 @@ var errLate = errors.New("vendor: too late to connect")
 
 // Write refuses bytes that no ticket admits. Nothing of them leaves.
 func (l *line) Write(b []byte) (int, error) {
-	if err := l.holder().admit(l); err != nil {
+	if err := l.holder().admit(); err != nil {
 		return 0, err
 	}
 	return l.Conn.Write(b)
@@ -61,7 +61,6 @@ type ticket struct {
 
 	mu      sync.Mutex
 	line    *line
-	reused  bool
 	written time.Time // when the first byte was admitted
 	late    bool      // the time passed before
 	ended   bool      // the answer was read whole
@@ -86,14 +85,14 @@ func (t *ticket) board(info httptrace.GotConnInfo) {
 }
 
 // admit is asked before every write on a line.
-func (t *ticket) admit(l *line) error {
+func (t *ticket) admit() error {
 	if t == nil {
 		return errNoTicket
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch {
-	case t.line != l || t.ended:
+	case t.ended:
 		return errNoTicket
 	case !t.written.IsZero():
 		return nil
