@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -145,22 +144,18 @@ func audit(ctx context.Context, t *tx, now time.Time, tenant, actor, action, obj
 }
 
 // CloseReject closes an open dead letter that has no line. store.ErrNotFound
-// where it has one, or is not this tenant's; closed already is no error.
+// where it has one, is closed already, or is not this tenant's.
 func (s *Store) CloseReject(ctx context.Context, tenant string, id uuid.UUID, as payroll.CloseReason, note store.CloseNote, actor string, now time.Time) error {
 	return s.write(ctx, "CloseReject", func(ctx context.Context, t *tx) error {
 		n, err := t.count(ctx, `UPDATE dead_letters SET status = 3, closed_at = ?, closed_as = ?, actor = ?, note = ?, root_cause = ?
 			WHERE id = ? AND tenant = ? AND digest IS NOT NULL AND status = 1`,
-			micros(now), string(as), actor, note.Note, note.RootCause, slices.Clone(id[:]), tenant)
+			micros(now), string(as), actor, note.Note, note.RootCause, id[:], tenant)
 		if err != nil {
 			return fmt.Errorf("dead letter: %w", err)
 		}
-		if n == 1 {
-			return audit(ctx, t, now, tenant, actor, "close", id.String(), note.Note)
-		}
-		known, err := exists(ctx, t, "SELECT 1 FROM dead_letters WHERE id = ? AND tenant = ? AND digest IS NOT NULL", slices.Clone(id[:]), tenant)
-		if err == nil && !known {
+		if n == 0 {
 			return store.ErrNotFound
 		}
-		return err
+		return audit(ctx, t, now, tenant, actor, "close", id.String(), note.Note)
 	})
 }

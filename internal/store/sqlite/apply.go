@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"payrollgateway/internal/payroll"
@@ -36,6 +37,9 @@ func applyWork(ctx context.Context, t *tx, w store.Work) (applied store.Applied,
 		return applied, err
 	}
 	if applied.Changes, err = e.decide(ctx, w); err != nil {
+		return applied, err
+	}
+	if err := e.mustCover(ctx, w.Clean, applied.Changes); err != nil {
 		return applied, err
 	}
 	if err := skip(ctx, t, k, w); err != nil {
@@ -130,7 +134,7 @@ func (e *edit) countClean(ctx context.Context, list []int32) error {
 		e.k.addAmount(currency, a)
 		return err
 	}, `SELECT l.currency, count(*), sum(l.amount) FROM json_each(?2) j
-		JOIN lines l ON l.batch_id = ?1 AND l.ordinal = j.value
+		CROSS JOIN lines l ON l.batch_id = ?1 AND l.ordinal = j.value
 		WHERE NOT EXISTS (SELECT 1 FROM troubles r WHERE r.batch_id = ?1 AND r.ordinal = l.ordinal)
 		GROUP BY l.currency`, e.k.Batch.ID, jsonList(list))
 	if err == nil && n != len(list) {
@@ -141,16 +145,15 @@ func (e *edit) countClean(ctx context.Context, list []int32) error {
 
 // subset reports whether every ordinal of a is in b, each once.
 func subset(a, b []int32) bool {
-	a, b = slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b))
-	i := 0
+	left := make(map[int32]bool, len(b))
+	for _, o := range b {
+		left[o] = true
+	}
 	for _, o := range a {
-		for i < len(b) && b[i] < o {
-			i++
-		}
-		if i == len(b) || b[i] != o {
+		if !left[o] {
 			return false
 		}
-		i++
+		left[o] = false
 	}
 	return true
 }
@@ -164,23 +167,60 @@ func (e *edit) decide(ctx context.Context, w store.Work) ([]payroll.Change, erro
 	if err != nil {
 		return nil, err
 	}
-	given := slices.DeleteFunc(all, func(s payroll.Standing) bool { return !e.mine(s) })
+	carried := e.carried()
+	given := slices.DeleteFunc(all, func(s payroll.Standing) bool { return !e.mine(s, carried) })
 	changes := w.Decide(given)
 	_, err = e.apply(ctx, given, changes)
 	return changes, err
 }
 
+// carried are the lines of the attempt whose answer is written.
+func (e *edit) carried() map[int32]bool {
+	carried := map[int32]bool{}
+	if e.closing != nil {
+		for _, o := range e.closing.Ordinals {
+			carried[o] = true
+		}
+	}
+	return carried
+}
+
 // mine reports whether a worker's write may decide about a line: one that its
 // attempt carries, or, outside attempts, one that is in none.
-func (e *edit) mine(s payroll.Standing) bool {
+func (e *edit) mine(s payroll.Standing, carried map[int32]bool) bool {
 	switch {
 	case s.State.AtRest():
 		return false
 	case s.Trouble != nil:
 		return s.Trouble.AttemptNo == e.closes()
 	case e.closing != nil:
-		return s.State == payroll.InFlight && slices.Contains(e.closing.Ordinals, s.Line.Ordinal)
+		return s.State == payroll.InFlight && carried[s.Line.Ordinal]
 	default:
 		return s.State != payroll.InFlight
 	}
+}
+
+var errUndecided = errors.New("a line of the attempt was not decided about")
+
+// mustCover refuses an answer that says nothing about a line of its attempt:
+// the line would be in flight for ever, in no attempt.
+func (e *edit) mustCover(ctx context.Context, clean []store.SettledLine, changes []payroll.Change) error {
+	left := e.carried()
+	for _, c := range clean {
+		delete(left, c.Ordinal)
+	}
+	for _, c := range changes {
+		delete(left, c.Ordinal)
+	}
+	if len(left) == 0 {
+		return nil
+	}
+	all, err := standings(ctx, e.t, e.k, slices.Collect(maps.Keys(left)))
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(all, func(s payroll.Standing) bool { return e.mine(s, left) }) {
+		return errUndecided
+	}
+	return nil
 }

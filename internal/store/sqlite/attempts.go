@@ -72,7 +72,7 @@ func pastEvents(ctx context.Context, q querier, batchID int64, list []int32, all
 		all[ordinal], numbers = p, append(numbers, e.AttemptNo)
 		return err
 	}, `SELECT e.ordinal, e.attempt_no, e.at, e.verdict, e.http_status, e.detail
-		FROM json_each(?2) j JOIN line_events e ON e.batch_id = ?1 AND e.ordinal = j.value ORDER BY e.id`, batchID, jsonList(list))
+		FROM json_each(?2) j CROSS JOIN line_events e ON e.batch_id = ?1 AND e.ordinal = j.value ORDER BY e.id`, batchID, jsonList(list))
 	if err != nil {
 		return nil, err
 	}
@@ -89,6 +89,6 @@ func pastEvents(ctx context.Context, q querier, batchID int64, list []int32, all
 		numbers = append(numbers, attempt)
 		return err
 	}, `SELECT o.ordinal, o.state, o.attempt_no, o.http_status
-		FROM json_each(?2) j JOIN outcomes o ON o.batch_id = ?1 AND o.ordinal = j.value`, batchID, jsonList(list))
+		FROM json_each(?2) j CROSS JOIN outcomes o ON o.batch_id = ?1 AND o.ordinal = j.value`, batchID, jsonList(list))
 	return numbers, err
 }

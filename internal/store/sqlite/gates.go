@@ -10,11 +10,15 @@ import (
 	"payrollgateway/internal/store"
 )
 
-// SaveGate keeps a connection's gate.
+// SaveGate keeps a connection's gate. What a person did to it is audited.
 func (s *Store) SaveGate(ctx context.Context, g store.Gate) error {
 	return s.write(ctx, "SaveGate", func(ctx context.Context, t *tx) error {
-		return t.exec(ctx, "INSERT OR REPLACE INTO gates (vendor, state, until, reason, since, actor) VALUES (?, ?, ?, ?, ?, ?)",
+		err := t.exec(ctx, "INSERT OR REPLACE INTO gates (vendor, state, until, reason, since, actor) VALUES (?, ?, ?, ?, ?, ?)",
 			g.Vendor, g.State, micros(g.Until), g.Reason, micros(g.Since), g.Actor)
+		if err != nil || g.Actor == "" {
+			return err
+		}
+		return audit(ctx, t, g.Since, "", g.Actor, "gate_"+g.State, g.Vendor, g.Note)
 	})
 }
 

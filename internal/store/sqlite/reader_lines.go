@@ -10,6 +10,7 @@ import (
 
 // selectViews reads lines as status pages show them.
 const selectViews = `SELECT l.batch_id, p.tenant, p.pay_period, b.run_attempt_group, s.state, o.settled_as, o.reference, o.reason,
+  (SELECT e.key FROM lines e WHERE e.batch_id = r.blocked_by_batch AND e.ordinal = r.blocked_by_ordinal),
   ` + troubleColumns + `, ` + lineColumns + `
 FROM lines l
 JOIN line_states s ON s.batch_id = l.batch_id AND s.ordinal = l.ordinal
@@ -30,8 +31,9 @@ func scanView(row scanner) (v viewRow, err error) {
 	var r troubleRow
 	var settledAs, reason maybe
 	var reference *string
+	var elder []byte
 	b := payroll.Batch{}
-	dest := []any{&v.batchID, &b.Tenant, &b.PayPeriod, &b.Group, &v.State, &settledAs, &reference, &reason}
+	dest := []any{&v.batchID, &b.Tenant, &b.PayPeriod, &b.Group, &v.State, &settledAs, &reference, &reason, &elder}
 	if err := row.Scan(append(append(dest, r.dest()...), l.dest()...)...); err != nil {
 		return v, err
 	}
@@ -40,6 +42,9 @@ func scanView(row scanner) (v viewRow, err error) {
 	v.Line, v.Trouble, v.SettledAs, v.Reason = l.line, r.trouble(), payroll.SettledAs(settledAs.n), payroll.Reason(reason.n)
 	if reference != nil {
 		v.Reference = *reference
+	}
+	if elder != nil && !v.State.AtRest() {
+		v.BlockedBy = payroll.LineKey(b.Tenant, b.PayPeriod, payroll.Digest(elder))
 	}
 	return v, err
 }

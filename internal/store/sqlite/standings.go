@@ -72,7 +72,7 @@ func standings(ctx context.Context, q querier, k *token, list []int32) ([]payrol
 	list = slices.Clone(list)
 	slices.Sort(list)
 	rows, err := collect(ctx, q, scanStanding, selectStandings+`
-		FROM json_each(?2) j JOIN lines l ON l.batch_id = ?1 AND l.ordinal = j.value`+joinStandings+`ORDER BY l.ordinal`,
+		FROM json_each(?2) j CROSS JOIN lines l ON l.batch_id = ?1 AND l.ordinal = j.value`+joinStandings+`ORDER BY l.ordinal`,
 		k.Batch.ID, jsonList(slices.Compact(list)))
 	all := make([]payroll.Standing, len(rows))
 	for i, row := range rows {

@@ -47,15 +47,17 @@ func readToken(ctx context.Context, q querier, batchID int64) (*token, error) {
 }
 
 // fence reads the token of a worker's write. The turn to write is ours, so an
-// epoch that is right now stays right until the commit.
+// epoch that is right now stays right until the commit. What counts is the
+// unit's epoch: that of a complete batch may be older.
 func fence(ctx context.Context, t *tx, batchID, epoch int64) (*token, error) {
 	k, err := readToken(ctx, t, batchID)
 	if err != nil {
 		return nil, err
 	}
-	if k.Epoch != epoch {
+	if k.unitEpoch != epoch {
 		return nil, store.ErrFenced
 	}
+	k.Epoch = epoch
 	return k, nil
 }
 

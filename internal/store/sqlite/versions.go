@@ -144,11 +144,13 @@ func (in *intake) succeedLine(ctx context.Context, s payroll.Standing) error {
 // refused as a correction.
 func (in *intake) place(ctx context.Context, l payroll.Line, c payroll.Change, paid []payroll.Older) error {
 	for _, o := range paid {
-		if !in.s.Corrections.Sendable(in.k.Batch.Vendor, o) {
-			return in.refuseCorrection(ctx, l, o)
-		}
 		if err := correct(ctx, in.t, payroll.LineRef{Batch: in.k.Batch.ID, Ordinal: l.Ordinal}, o.Ref); err != nil {
 			return fmt.Errorf("corrections: %w", err)
+		}
+	}
+	for _, o := range paid {
+		if !in.s.Corrections.Sendable(in.k.Batch.Vendor, o) {
+			return in.refuseCorrection(ctx, l, o)
 		}
 	}
 	if c.Trouble == nil {
