@@ -123,7 +123,13 @@ func (r *Runner) Run(hard, soft context.Context) error {
 // dispatch is the planning loop.
 func (r *Runner) dispatch(soft, hard context.Context) error {
 	for {
-		if err := r.refresh(soft); err != nil {
+		if err := r.refresh(soft); errors.Is(err, store.ErrUnavailable) {
+			r.markStale()
+			if err := r.sleep(soft, r.poll()); err != nil {
+				return err
+			}
+			continue
+		} else if err != nil {
 			return err
 		}
 		if len(r.desks) == 0 {
@@ -191,10 +197,6 @@ func (r *Runner) refresh(ctx context.Context) error {
 		return nil
 	}
 	tokens, err := r.Store.Work(ctx, r.tenure)
-	if errors.Is(err, store.ErrUnavailable) {
-		r.markStale()
-		return r.sleep(ctx, r.poll())
-	}
 	if err != nil {
 		return err
 	}

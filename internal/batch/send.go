@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"time"
 
 	"payrollgateway/internal/payroll"
@@ -105,6 +106,9 @@ func (r *Runner) send(ctx context.Context, x *exchange) error {
 	r.at("after_answer")
 	j := r.judge(x, answer)
 	r.steerGate(ctx, x, j)
+	if answer.Status == http.StatusRequestEntityTooLarge {
+		r.link.tooLarge(len(x.chunk.Lines))
+	}
 	return r.record(ctx, x, answer, j)
 }
 

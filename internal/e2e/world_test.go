@@ -36,7 +36,11 @@ type world struct {
 	profile *vendor.Profile
 	journal string
 	groups  int
+	shift   atomic.Int64 // how far the gateway's clock was moved, in nanoseconds
 }
+
+// now is the gateway's clock.
+func (w *world) now() time.Time { return time.Now().Add(time.Duration(w.shift.Load())) }
 
 func newWorld(t *testing.T, k kind, b backend) *world {
 	t.Helper()
@@ -81,10 +85,10 @@ func (w *world) submit(n int, named ...string) store.Receipt {
 func (w *world) submission(employees []string, version int32) store.Submission {
 	b := payroll.Batch{
 		Tenant: tenant, Vendor: "acme", PayPeriod: period, Group: fmt.Sprint(w.groups), Currency: "USD",
-		Total: int32(len(employees)), CreatedBy: "test", CreatedAt: time.Now(),
+		Total: int32(len(employees)), CreatedBy: "test", CreatedAt: w.now(),
 		ContentHash: payroll.HashBytes(fmt.Append(nil, employees, version)),
 	}
-	return store.Submission{Batch: b, Now: time.Now(), Corrections: payroll.CorrectionsRefuse, Rows: func() iter.Seq2[store.Row, error] {
+	return store.Submission{Batch: b, Now: w.now(), Corrections: payroll.CorrectionsRefuse, Rows: func() iter.Seq2[store.Row, error] {
 		return func(yield func(store.Row, error) bool) {
 			for i, e := range employees {
 				l := payroll.Line{
@@ -101,10 +105,13 @@ func (w *world) submission(employees []string, version int32) store.Submission {
 }
 
 // lease is a hold on the unit that lasts.
-type lease struct{ tenure store.Tenure }
+type lease struct {
+	tenure store.Tenure
+	now    func() time.Time
+}
 
 func (l lease) Tenure() store.Tenure { return l.tenure }
-func (lease) Deadline() time.Time    { return time.Now().Add(time.Hour) }
+func (l lease) Deadline() time.Time  { return l.now().Add(time.Hour) }
 
 // life is one life of an engine: what it may do ends when it dies.
 type life struct {
@@ -112,15 +119,22 @@ type life struct {
 	point string // where it dies; "" = it does not
 	hits  atomic.Int64
 	nth   int64
+	do    func() // instead of dying
 	dead  atomic.Bool
 	kill  context.CancelFunc
 }
 
 var errDead = errors.New("the process is dead")
 
-// at kills the life when its point is reached for the nth time.
+// at kills the life when its point is reached for the nth time, or does what
+// was asked for there.
 func (l *life) at(point string) {
-	if point == l.point && l.hits.Add(1) == l.nth {
+	if point != l.point || l.hits.Add(1) != l.nth {
+		return
+	}
+	if l.do != nil {
+		l.do()
+	} else {
 		l.dead.Store(true)
 		l.kill()
 	}
@@ -129,15 +143,24 @@ func (l *life) at(point string) {
 // work takes the unit over and works on it until it is at rest or the life ends.
 func (w *world) work(point string, nth int64) (died bool) {
 	w.Helper()
+	return w.live(&life{w: w, point: point, nth: nth}, nil)
+}
+
+// live is one life of an engine; soft, if given, is when it is told to stop.
+func (w *world) live(l *life, soft context.Context) (died bool) {
+	w.Helper()
 	ctx, kill := context.WithTimeout(w.Context(), time.Minute)
 	defer kill()
-	l := &life{w: w, point: point, nth: nth, kill: kill}
+	l.kill = kill
+	if soft == nil {
+		soft = ctx
+	}
 	unit := payroll.Unit{Tenant: tenant, PayPeriod: period, Vendor: "acme"}
 	t, err := w.store.Claim(ctx, store.Claim{
-		Unit: unit, Owner: fmt.Sprint("owner-", rand.Uint64()), Now: time.Now(), TTL: time.Minute, Force: true, Settle: w.profile.Policy().Settle,
+		Unit: unit, Owner: fmt.Sprint("owner-", rand.Uint64()), Now: w.now(), TTL: time.Minute, Force: true, Settle: w.profile.Policy().Settle,
 	})
 	w.must(err)
-	err = batch.NewRunner(w.engine(l), w.link(l), lease{t}).Run(ctx, ctx)
+	err = batch.NewRunner(w.engine(l), w.link(l), lease{t, w.now}).Run(ctx, soft)
 	if l.dead.Load() {
 		return true
 	}
@@ -149,7 +172,7 @@ func (w *world) work(point string, nth int64) (died bool) {
 
 func (w *world) engine(l *life) *batch.Engine {
 	return &batch.Engine{
-		Store: mortalStore{w.store, l}, Now: time.Now, Rand: rand.Float64, Observer: silent{},
+		Store: mortalStore{w.store, l}, Now: w.now, Rand: rand.Float64, Observer: silent{},
 		Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Poll: 20 * time.Millisecond, Failpoint: l.at,
 	}
 }
@@ -165,7 +188,7 @@ func (w *world) link(l *life) *batch.Link {
 	w.must(err)
 	turns, err := ratelimit.NewTurns(w.profile.Submit.Concurrency, 0)
 	w.must(err)
-	client, err := vendor.NewClient(w.profile, vendor.ClientOptions{Now: time.Now})
+	client, err := vendor.NewClient(w.profile, vendor.ClientOptions{Now: w.now})
 	w.must(err)
 	w.Cleanup(client.Close)
 	return &batch.Link{Profile: w.profile, Sender: mortalSender{client, l}, Limits: ratelimit.NewConnection(gate, turns, pacer)}
@@ -176,6 +199,7 @@ func (w *world) judge() sandbox.Report {
 	w.Helper()
 	journal, err := sandbox.ReadJournal(w.journal)
 	w.must(err)
+	w.checkRequests(journal.Requests)
 	report := sandbox.Reconcile(journal.Effects, w.ledger())
 	for _, f := range report.Findings {
 		w.Errorf("%s: %s %+v %s", f.Invariant, f.Kind, f.Payment, f.Detail)
@@ -186,9 +210,7 @@ func (w *world) judge() sandbox.Report {
 // ledger lists every line of every batch as its owner would report it.
 func (w *world) ledger() iter.Seq[sandbox.LedgerLine] {
 	return func(yield func(sandbox.LedgerLine) bool) {
-		tokens, _, err := w.store.Batches(w.Context(), tenant, store.Page{Limit: 100})
-		w.must(err)
-		for _, t := range tokens {
+		for _, t := range w.batches() {
 			if !t.Complete() {
 				w.Errorf("batch %s is not complete: %v", t.Batch.Key(), t.Counts)
 			}
@@ -196,6 +218,9 @@ func (w *world) ledger() iter.Seq[sandbox.LedgerLine] {
 				lines, next, err := w.store.Lines(w.Context(), t.Batch.ID, 0, page)
 				w.must(err)
 				for _, v := range lines {
+					if v.SettledAs == payroll.EarlierBatch {
+						continue // counted where it was paid
+					}
 					if !yield(ledgerLine(v)) {
 						return
 					}
@@ -207,6 +232,44 @@ func (w *world) ledger() iter.Seq[sandbox.LedgerLine] {
 			}
 		}
 	}
+}
+
+func (w *world) batches() []store.Token {
+	w.Helper()
+	tokens, _, err := w.store.Batches(w.Context(), tenant, store.Page{Limit: 100})
+	w.must(err)
+	return tokens
+}
+
+// token is the newest batch as it is now.
+func (w *world) token() store.Token {
+	w.Helper()
+	t, err := w.store.Batch(w.Context(), tenant, payroll.BatchKey(tenant, period, fmt.Sprint(w.groups)))
+	w.must(err)
+	return t
+}
+
+// counts checks where the lines of the newest batch stand.
+func (w *world) counts(want map[payroll.State]int64) {
+	w.Helper()
+	t := w.token()
+	for _, s := range payroll.States {
+		if t.Counts.Of(s) != want[s] {
+			w.Errorf("%d lines are %v, want %d", t.Counts.Of(s), s, want[s])
+		}
+	}
+}
+
+// reasons counts the open dead letters by reason.
+func (w *world) reasons() map[payroll.Reason]int {
+	w.Helper()
+	letters, _, err := w.store.Letters(w.Context(), store.LetterFilter{Tenant: tenant, Status: store.LetterOpen}, store.Page{Limit: 1000})
+	w.must(err)
+	out := map[payroll.Reason]int{}
+	for _, l := range letters {
+		out[l.Reason]++
+	}
+	return out
 }
 
 func ledgerLine(v store.LineView) sandbox.LedgerLine {
