@@ -12,7 +12,7 @@ found=0
 for dir in $(grep -rl --include='*_test.go' '^func Fuzz' . | sed 's,/[^/]*$,,' | sort -u); do
   for target in $(go test -list '^Fuzz' "$dir" | grep '^Fuzz'); do
     echo "$dir $target"
-    go test -run '^$' -fuzz "^$target\$" -fuzztime "${FUZZTIME:-10s}" "$dir"
+    go test -run '^$' -fuzz "^$target\$" -fuzztime "${FUZZTIME:-10s}" -fuzzminimizetime 10x "$dir"
     found=$((found + 1))
   done
 done

@@ -93,6 +93,7 @@ func TestJSONEnvelopeFaults(t *testing.T) {
 		"callback_url":          {document("callback_url", `"https://hr.example/hook"`), InvalidEnvelope, "/callback_url"},
 		"unknown members":       {document("cutoff", `"x"`, "extra", `{"a":[1,{}]}`), InvalidEnvelope, "/cutoff /extra"},
 		"an unspeakable member": {document("Jane Doe", `1`), InvalidEnvelope, ""},
+		"a dotted name":         {document("control_totals.lines", `1`), InvalidEnvelope, ""},
 		"case variant alone":    {document("Pay_Date", `"2026-07-17"`), InvalidEnvelope, "/Pay_Date"},
 		"case variant of lines": {document("Lines", `[]`), DuplicateName, "/lines"},
 		"control empty":         {document("control_totals", `{}`), InvalidEnvelope, "/control_totals"},

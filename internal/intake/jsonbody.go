@@ -170,7 +170,7 @@ func (j *jsonBody) control() error {
 func (j *jsonBody) field(prefix, name string) error {
 	field := prefix + name
 	kind, known := jsonKinds[field]
-	if !known {
+	if !known || strings.Contains(name, ".") { // a dot is our way to write one level down
 		return j.stranger(prefix, name)
 	}
 	if err := j.once(field); err != nil {
@@ -206,12 +206,15 @@ var jsonKinds = map[string]struct{ text, number bool }{
 func (j *jsonBody) stranger(prefix, name string) error {
 	folded := prefix + strings.ToLower(name)
 	_, ours := jsonKinds[folded]
-	if ours || folded == fieldLines || folded == fieldControl {
+	switch {
+	case strings.Contains(name, "."):
+		j.envelope.blame("", "is not known here")
+	case ours || folded == fieldLines || folded == fieldControl:
 		if err := j.once(folded); err != nil {
 			return err
 		}
 		j.envelope.blame(prefix+name, "must be spelled in lower case")
-	} else {
+	default:
 		j.envelope.blame(prefix+name, "is not known here")
 	}
 	return j.dec.SkipValue()

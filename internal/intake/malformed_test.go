@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"math/rand/v2"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -174,53 +173,3 @@ func FuzzJSON(f *testing.F) { fuzz(f, 0) }
 func FuzzNDJSON(f *testing.F) { fuzz(f, 1) }
 
 func FuzzCSV(f *testing.F) { fuzz(f, 2) }
-
-// Rows are streamed: what 200,000 lines need while they are read is far from
-// what they are, in each format and with the rows before their envelope.
-func TestMemoryIsBounded(t *testing.T) {
-	const lines, limit = 200_000, 40 << 20
-	rows := ndjsonRows(lines)
-	array := bytes.ReplaceAll(bytes.TrimSpace(rows), []byte("\n"), []byte(","))
-	envelope := `"vendor":"acme","pay_period_id":"2026-W28","run_attempt_group":"1","currency":"USD"`
-	bodies := map[string]Request{
-		"ndjson":     {ContentType: mediaNDJSON, Query: envelopeQuery(), Body: bytes.NewReader(rows)},
-		"csv":        {ContentType: mediaCSV, Query: envelopeQuery(), Body: bytes.NewReader(csvRows(lines))},
-		"json":       {ContentType: mediaJSON, Body: io.MultiReader(strings.NewReader("{"+envelope+`,"lines":[`), bytes.NewReader(array), strings.NewReader("]}"))},
-		"json, late": {ContentType: mediaJSON, Body: io.MultiReader(strings.NewReader(`{"lines":[`), bytes.NewReader(array), strings.NewReader("],"+envelope+"}"))},
-	}
-	for name, r := range bodies {
-		d := newDesk(t)
-		peak := &peakBody{from: r.Body}
-		store := &sink{}
-		d.service.Store = store
-		r.Body = peak
-		base := heapInUse()
-		if _, err := d.submit(r); err != nil || store.rows != lines {
-			t.Fatalf("%s: %d rows, %v", name, store.rows, err)
-		}
-		if grown := max(peak.highest, base) - base; grown > limit {
-			t.Errorf("%s: grew by %d MiB", name, grown>>20)
-		}
-	}
-}
-
-// peakBody collects garbage now and then and looks at what is in use.
-type peakBody struct {
-	from    io.Reader
-	reads   int
-	highest uint64
-}
-
-func (p *peakBody) Read(b []byte) (int, error) {
-	if p.reads++; p.reads%100 == 0 {
-		p.highest = max(p.highest, heapInUse())
-	}
-	return p.from.Read(b)
-}
-
-func heapInUse() uint64 {
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return m.HeapAlloc
-}
