@@ -16,7 +16,7 @@ func TestCityPayroll(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := newDesk(t)
-	r := Request{ContentType: mediaCSV, Query: envelopeQuery("control_totals.lines", "18067"), Body: bytes.NewReader(file)}
+	r := Request{ContentType: mediaCSV, Query: envelopeQuery("control_totals.lines", "18067", "control_totals.gross_pay", "1273471635.81"), Body: bytes.NewReader(file)}
 	var negative, over int
 	employees := make(map[string]bool)
 	for _, row := range d.mustSubmit(r) {
