@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -29,8 +30,9 @@ type child struct {
 const withParent = "with-parent"
 
 // startChild starts a command of ours that prints where it listens, and waits
-// until it did. It runs in a process group of its own: what a person types to
-// stop us must not stop it first.
+// until it did. Its settings are its arguments: it inherits none. It runs in a
+// process group of its own: what a person types to stop us must not stop it
+// first.
 func startChild(ctx context.Context, stderr io.Writer, name string, args ...string) (*child, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -39,6 +41,7 @@ func startChild(ctx context.Context, stderr io.Writer, name string, args ...stri
 	c := &child{name: name, done: make(chan struct{})}
 	c.cmd = exec.Command(self, append([]string{name, "--" + withParent}, args...)...) //nolint:noctx // it is stopped in good order by stop
 	c.cmd.Stderr = stderr
+	c.cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "GATEWAY_") })
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if c.stdin, err = c.cmd.StdinPipe(); err != nil {
 		return nil, err

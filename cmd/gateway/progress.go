@@ -36,31 +36,38 @@ func (hidden) show(apigen.Batch) {}
 func (hidden) away()             {}
 func (hidden) end()              {}
 
-// ticks prints a line when the last one is old, and when the state changes.
+// ticks prints a line when the last one is old, and the last of all.
 type ticks struct {
-	w     io.Writer
-	every time.Duration
-	last  time.Time
-	state string
+	w       io.Writer
+	every   time.Duration
+	printed time.Time
+	behind  string // the newest line, where it was not printed
+	gone    bool
 }
 
 func (t *ticks) show(b apigen.Batch) {
-	state := stateOf(b)
-	if state == t.state && time.Since(t.last) < t.every {
-		return
+	t.gone = false
+	t.behind = fmt.Sprintf("%s of %s lines ended: %s", right(groupedInt(ended(b)), 11), groupedInt(b.Total), describeCounts(b))
+	if time.Since(t.printed) >= t.every {
+		t.flush()
 	}
-	t.last, t.state = time.Now(), state
-	fmt.Fprintf(t.w, "%s of %s lines ended: %s\n", right(groupedInt(ended(b)), 9), groupedInt(b.Total), describeCounts(b))
+}
+
+func (t *ticks) flush() {
+	if t.behind != "" {
+		fmt.Fprintln(t.w, t.behind)
+		t.printed, t.behind = time.Now(), ""
+	}
 }
 
 func (t *ticks) away() {
-	if t.state != "away" {
-		t.state = "away"
+	if !t.gone {
+		t.gone = true
 		fmt.Fprintln(t.w, "the gateway does not answer; waiting for it")
 	}
 }
 
-func (*ticks) end() {}
+func (t *ticks) end() { t.flush() }
 
 // bars is one bar of lines that have ended, with what the others are at.
 type bars struct {
@@ -125,8 +132,6 @@ func ended(b apigen.Batch) int {
 	c := b.Counts
 	return c.Settled + c.DeadLettered + c.Cancelled + c.Superseded
 }
-
-func stateOf(b apigen.Batch) string { return string(b.State) + string(b.HoldReason) }
 
 // describeCounts names what lines are at, leaving out what none is.
 func describeCounts(b apigen.Batch) string {
