@@ -83,11 +83,8 @@ func walkObject(d *jsontext.Decoder, member func(name string, d *jsontext.Decode
 }
 
 // walkArray calls element before each element of the array that comes next; it
-// reads or skips it. What is no array is skipped.
+// reads or skips it.
 func walkArray(d *jsontext.Decoder, element func() error) error {
-	if d.PeekKind() != '[' {
-		return d.SkipValue()
-	}
 	if _, err := d.ReadToken(); err != nil {
 		return err
 	}

@@ -12,16 +12,22 @@ func (p *Profile) readAuth(o *object) {
 	if !ok {
 		return
 	}
-	taken := map[string]bool{}
 	for _, item := range v.items() {
 		a := p.readCredential(item.object())
-		name := a.header()
-		if name != "" && taken[name] {
+		if name := a.header(); name != "" && p.authHeaders()[name] {
 			item.fault("sets the header %s a second time", name)
 		}
-		taken[name] = true
 		p.Auth = append(p.Auth, a)
 	}
+}
+
+// authHeaders are the headers that credentials set.
+func (p *Profile) authHeaders() map[string]bool {
+	taken := map[string]bool{}
+	for _, a := range p.Auth {
+		taken[a.header()] = true
+	}
+	return taken
 }
 
 func (p *Profile) readCredential(o *object) (a Auth) {

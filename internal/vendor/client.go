@@ -145,7 +145,7 @@ func (c *Client) exchange(ctx context.Context, t *ticket, r Rendered) (x Exchang
 		x.Err = err
 		return x
 	}
-	defer response.Body.Close()
+	defer func() { _ = response.Body.Close() }() // what was read is what counts
 	x.Status, x.Header = response.StatusCode, response.Header
 	x.Body, x.Err = readAnswer(response)
 	x.Truncated = x.Err != nil

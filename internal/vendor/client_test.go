@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -42,7 +43,7 @@ func TestAnExchange(t *testing.T) {
 	}
 	want, _ := c.profile.Render(chunk)
 	r := s.requests[0]
-	if !bytes.Equal(s.bodies[0], want.Body) || r.Method != "POST" || r.URL.Path != "/v1/payroll/lines" || r.ContentLength != int64(len(want.Body)) {
+	if !bytes.Equal(s.bodies[0], want.Body) || r.Method != http.MethodPost || r.URL.Path != "/v1/payroll/lines" || r.ContentLength != int64(len(want.Body)) {
 		t.Errorf("%s %s, %d bytes", r.Method, r.URL, len(s.bodies[0]))
 	}
 	if got := r.Header.Get("Accept-Encoding"); got != "gzip" {
@@ -397,7 +398,7 @@ func TestErrorsShowNothing(t *testing.T) {
 					t.Errorf("%v shows %q", x.Err, part)
 				}
 			}
-			if known(x.Err) != x.Err {
+			if !slices.Contains(sentinels, x.Err) {
 				t.Errorf("%v is none of the errors of an exchange", x.Err)
 			}
 		})

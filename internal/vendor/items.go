@@ -40,7 +40,8 @@ type sheet struct {
 	index   map[string]int // lines by key; -1 = two lines have it
 	items   []item         // by line
 	seen    []sighting
-	names   int // lines that are named
+	listed  bool // there was a list
+	names   int  // lines that are named
 	foreign int
 }
 
@@ -82,9 +83,10 @@ func (s *sheet) take(it item) {
 func readItems(c Chunk, x Exchange) (answer, *sheet) {
 	s := newSheet(c.Lines)
 	a := read(x, func(name string, d *jsontext.Decoder) error {
-		if name != "results" {
+		if name != "results" || d.PeekKind() != '[' {
 			return d.SkipValue()
 		}
+		s.listed = true
 		return walkArray(d, func() error {
 			it, ok, err := readItem(d, x)
 			if ok {

@@ -61,7 +61,7 @@ var requestRules = []rule{
 	{"no answer", nil, silent, 0, lost},
 
 	{"items", from(200, 299), named, 0, saying{verdict: payroll.VerdictUnknown, class: payroll.ClassVendorError, effect: byItem | answered}},
-	{"no line named", from(200, 299), spoken, 0, saying{verdict: payroll.VerdictUnknown, class: payroll.ClassVendorError, effect: answered}},
+	{"no line named", from(200, 299), listed, 0, saying{verdict: payroll.VerdictUnknown, class: payroll.ClassVendorError, effect: answered}},
 	{"not the vendor's answer", from(200, 299), 0, 0, lost},
 	{"redirect", from(300, 399), 0, 0, saying{verdict: payroll.VerdictUnknown, class: payroll.ClassVendorError, gate: GateSuspend, reason: ReasonUnexpectedRedirect}},
 
@@ -110,6 +110,9 @@ func (p *Profile) Judge(c Chunk, x Exchange) Judgement {
 	facts := p.facts(x, a)
 	if len(c.Lines) > 1 {
 		facts |= several
+	}
+	if sheet.listed {
+		facts |= listed
 	}
 	if sheet.names > 0 {
 		facts |= named

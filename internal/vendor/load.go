@@ -61,6 +61,6 @@ func readBounded(dir fs.FS, file string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // it was only read
 	return io.ReadAll(io.LimitReader(f, maxProfile+1))
 }

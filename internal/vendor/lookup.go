@@ -18,7 +18,7 @@ var lookUpRules = []rule{
 	{"no answer", nil, silent, 0, lookUpLost},
 
 	{"record", on(200), found, 0, saying{verdict: payroll.VerdictUnknown, class: payroll.ClassLookUp, effect: compare | answered}},
-	{"no record", from(200, 299), spoken, 0, saying{verdict: payroll.VerdictUnknown, class: payroll.ClassLookUp, effect: answered}},
+	{"not final", from(200, 299), found, 0, saying{verdict: payroll.VerdictUnknown, class: payroll.ClassLookUp, effect: answered}},
 	{"not the vendor's answer", from(200, 299), 0, 0, lookUpLost},
 	{"redirect", from(300, 399), 0, 0, saying{verdict: payroll.VerdictUnknown, class: payroll.ClassLookUp, gate: GateSuspend, reason: ReasonUnexpectedRedirect}},
 

@@ -3,6 +3,7 @@ package vendor
 import (
 	"crypto/sha256"
 	"math"
+	"net/http"
 	"net/netip"
 	"net/url"
 	"regexp"
@@ -108,7 +109,7 @@ func loopback(host string) bool {
 }
 
 var (
-	submitPath = regexp.MustCompile(`^(/[A-Za-z0-9._~!$&'()*+,;=:@%-]+)+$`)
+	submitPath = regexp.MustCompile(`^(/[A-Za-z0-9._~!$&'()*+,;=:@-]+)+$`)
 	headerName = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$")
 )
 
@@ -161,7 +162,7 @@ func (p *Profile) readIdempotency(o *object) {
 	o.boolTo("partial", &i.Partial)
 	oneOf(o, "conflict", &i.Conflict, retry.ConflictDone, retry.ConflictInProgress, retry.ConflictUnknown)
 	if scoped {
-		i.checkScope(o)
+		i.checkScope(o, p.authHeaders())
 	}
 	p.checkRetention(o)
 	o.close()
@@ -169,13 +170,15 @@ func (p *Profile) readIdempotency(o *object) {
 
 // checkScope finds what contradicts the scope: somebody believed in a key that
 // is not there.
-func (i *Idempotency) checkScope(o *object) {
+func (i *Idempotency) checkScope(o *object, taken map[string]bool) {
 	header, named := o.members["header"]
 	switch {
 	case i.Scope == retry.KeyRequest && i.Header == "":
 		o.require("header", "the header that carries the key of a request, such as Idempotency-Key")
 	case i.Scope == retry.KeyRequest && !headerName.MatchString(i.Header):
 		header.fault("must be the name of a header")
+	case i.Scope == retry.KeyRequest && taken[http.CanonicalHeaderKey(i.Header)]:
+		header.fault("is set by auth: every request would carry the same key")
 	case i.Scope != retry.KeyRequest && named && i.Header != "":
 		header.fault("is for the scope request: with line the key is in each line")
 	}

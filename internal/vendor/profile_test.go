@@ -250,6 +250,7 @@ func TestFaults(t *testing.T) {
 		{"min above max", in("", "chunk: {min: 60, max: 50}"), "submit.chunk.min: must not be above max"},
 		{"request scope without a header", with("idempotency: {scope: request}"), "idempotency.header: is required"},
 		{"request scope with a bad header", with(`idempotency: {scope: request, header: "A B"}`), "idempotency.header: must be the name of a header"},
+		{"a request key that a credential overwrites", with(`idempotency: {scope: request, header: x-key}` + "\nauth: [{type: header, name: X-Key, value: \"${env:X}\"}]"), "idempotency.header: is set by auth"},
 		{"line scope with a header", with("idempotency: {scope: line, header: Key}"), "idempotency.header: is for the scope request"},
 		{"retention without keys", with("idempotency: {retention: 24h}"), "idempotency.retention: contradicts the scope none"},
 		{"partial without request keys", with("idempotency: {scope: line, partial: true}"), "idempotency.partial: is for the scope request"},

@@ -36,7 +36,7 @@ func TestTheStandardBody(t *testing.T) {
 	if !json.Valid(r.Body) {
 		t.Error("it is not JSON")
 	}
-	if r.Method != "POST" || r.URL != "https://api.acme.example/v1/payroll/lines" || r.Header.Get("Content-Type") != "application/json" {
+	if r.Method != http.MethodPost || r.URL != "https://api.acme.example/v1/payroll/lines" || r.Header.Get("Content-Type") != "application/json" {
 		t.Errorf("%s %s %v", r.Method, r.URL, r.Header)
 	}
 }

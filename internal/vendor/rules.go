@@ -12,6 +12,7 @@ const (
 	several                      // the request carried more than one line
 	named                        // the body is whole and names a line that was sent
 	spoken                       // the body is whole and one JSON object: the vendor's own words
+	listed                       // and it has a list of results, whatever is in it
 	hinted                       // it asks to wait, in a form that is read
 	found                        // a look-up: the body is a record, with a key and a status
 	absent                       // a look-up: the vendor's own JSON, about no other key than the one asked for
