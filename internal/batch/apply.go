@@ -26,7 +26,8 @@ func (r *Runner) apply(ctx context.Context, d *desk, w store.Work) (store.Applie
 		}
 	}
 	d.Counts, d.CompletedAt, d.Version = done.Token.Counts, done.Token.CompletedAt, done.Token.Version
-	r.stale = r.stale || d.Complete()
+	complete := !d.CompletedAt.IsZero()
+	r.stale = r.stale || complete
 	r.mu.Unlock()
 	for _, c := range done.Changes {
 		r.follow(d, c)
@@ -34,8 +35,8 @@ func (r *Runner) apply(ctx context.Context, d *desk, w store.Work) (store.Applie
 	for _, dead := range done.Dead {
 		r.Observer.Died(dead)
 	}
-	if d.Complete() {
-		r.announce(d)
+	if complete {
+		r.announce(d, done.Token)
 	}
 	return done, nil
 }
@@ -65,9 +66,9 @@ func (r *Runner) follow(d *desk, c payroll.Change) {
 
 // announce says that a batch is complete, and that people are needed where it
 // left dead letters.
-func (r *Runner) announce(d *desk) {
-	dead := d.Counts.Of(payroll.DeadLettered)
-	r.log(d).Info("batch complete", "total", d.Batch.Total, "settled", d.Counts.Of(payroll.Settled), "dead_lettered", dead)
+func (r *Runner) announce(d *desk, t store.Token) {
+	dead := t.Counts.Of(payroll.DeadLettered)
+	r.log(d).Info("batch complete", "total", d.Batch.Total, "settled", t.Counts.Of(payroll.Settled), "dead_lettered", dead)
 	if dead > 0 {
 		r.Observer.Alert("dead_letters", slog.String("batch", d.Batch.Key()), slog.Int64("count", dead))
 	}

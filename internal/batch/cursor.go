@@ -1,7 +1,5 @@
 package batch
 
-import "payrollgateway/internal/store"
-
 // cursor follows how far a batch has come: every line up to its position has
 // left pending and in_flight. It errs low, never high.
 type cursor struct {
@@ -11,8 +9,8 @@ type cursor struct {
 	back   map[int32]bool  // lines that came back untouched
 }
 
-func newCursor(t store.Token) *cursor {
-	return &cursor{next: t.NextOrdinal, floor: t.LowestPending, flying: map[int32]int32{}, back: map[int32]bool{}}
+func newCursor() *cursor {
+	return &cursor{flying: map[int32]int32{}, back: map[int32]bool{}}
 }
 
 func (c *cursor) position() int32 {

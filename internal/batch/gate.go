@@ -122,7 +122,7 @@ func (r *Runner) inFlight(d *desk) bool {
 }
 
 func (r *Runner) show(ctx context.Context, d *desk, v shown) error {
-	if d.shown == v || d.Complete() {
+	if d.shown == v || r.isComplete(d) {
 		return nil
 	}
 	if err := r.Store.SetState(ctx, d.Batch.ID, r.tenure.Epoch, v.state, v.hold, r.Now()); err != nil {

@@ -104,7 +104,8 @@ func TestProbeRisksOneLineAtABlindVendor(t *testing.T) {
 // have left pending and in_flight.
 func TestCursorIsNeverAhead(t *testing.T) {
 	t.Parallel()
-	c := newCursor(store.Token{NextOrdinal: 101, LowestPending: 40})
+	c := newCursor()
+	c.next, c.floor = 101, 40
 	if c.position() != 39 {
 		t.Errorf("a pending line was passed: %d", c.position())
 	}

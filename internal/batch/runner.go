@@ -156,7 +156,7 @@ func (r *Runner) dispatch(soft, hard context.Context) error {
 func (r *Runner) runOnce(soft, hard context.Context) (began bool, wait time.Duration, err error) {
 	wait = r.poll()
 	for _, d := range r.desks {
-		if d.Complete() {
+		if r.isComplete(d) {
 			continue
 		}
 		began, again, err := r.serve(soft, hard, d)
@@ -206,8 +206,8 @@ func (r *Runner) refresh(ctx context.Context) error {
 	return nil
 }
 
-// layOut puts the batches on the table, keeping what is known of those that
-// were there already.
+// layOut puts the batches on the table. A batch that lay there already keeps
+// its desk: senders of its requests hold on to it.
 func (r *Runner) layOut(tokens []store.Token) []*desk {
 	old := make(map[int64]*desk, len(r.desks))
 	for _, d := range r.desks {
@@ -215,11 +215,12 @@ func (r *Runner) layOut(tokens []store.Token) []*desk {
 	}
 	desks := make([]*desk, 0, len(tokens))
 	for _, t := range tokens {
-		d := &desk{Token: t, cursor: newCursor(t), shown: shown{t.State, t.HoldReason}}
-		if was := old[t.Batch.ID]; was != nil {
-			d.end, d.cursor.flying, d.cursor.back = was.end, was.cursor.flying, was.cursor.back
-			delete(old, t.Batch.ID)
+		d := old[t.Batch.ID]
+		if d == nil {
+			d = &desk{Token: t, cursor: newCursor(), shown: shown{t.State, t.HoldReason}}
 		}
+		delete(old, t.Batch.ID)
+		d.read(t)
 		desks = append(desks, d)
 	}
 	for _, gone := range old {
@@ -227,6 +228,23 @@ func (r *Runner) layOut(tokens []store.Token) []*desk {
 	}
 	sortByUrgency(desks)
 	return desks
+}
+
+// read takes over what the store says of the batch and forgets what was read
+// ahead. The envelope never changes: senders read it without a lock.
+func (d *desk) read(t store.Token) {
+	d.Counts, d.CompletedAt, d.Version, d.ChangeSeq = t.Counts, t.CompletedAt, t.Version, t.ChangeSeq
+	d.NextOrdinal, d.NextAttempt, d.CancelledFrom = t.NextOrdinal, t.NextAttempt, t.CancelledFrom
+	d.ahead, d.drained = nil, false
+	d.cursor.next, d.cursor.floor = t.NextOrdinal, t.LowestPending
+	d.agenda.at, d.agenda.seq = time.Time{}, d.agenda.seq+1
+}
+
+// isComplete reports whether a sender has seen the batch complete.
+func (r *Runner) isComplete(d *desk) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return !d.CompletedAt.IsZero()
 }
 
 func (d *desk) leave() {

@@ -31,14 +31,14 @@ func faults(text string) sandbox.FaultRates {
 
 // keyed is a vendor that remembers line keys, with some misbehaviour.
 func keyed(c sandbox.Config) kind {
-	return kind{name: "keyed", sandbox: c, profile: submit + "idempotency: {scope: line, retention: 1h}\n"}
+	return kind{name: "keyed", sandbox: c, profile: patient + "idempotency: {scope: line, retention: 1h}\n"}
 }
 
 // The example of the runbook: of 500 lines 487 are fine, 11 are answered 503
 // and 2 are answered 422. Only the 11 travel again.
 func TestOnlyTheFailedLinesTravelAgain(t *testing.T) {
 	k := keyed(sandbox.Config{})
-	k.profile = "submit: {path: /v1/payroll/lines, timeout: 2s, concurrency: 4, chunk: {min: 100, max: 250}}\nidempotency: {scope: line, retention: 1h}\n"
+	k.profile = "submit: {path: /v1/payroll/lines, timeout: 5s, concurrency: 4, chunk: {min: 100, max: 250}}\nidempotency: {scope: line, retention: 1h}\n"
 	onBoth(t, k, func(w *world) {
 		var named []string
 		for i := range 11 {

@@ -17,8 +17,9 @@ type kind struct {
 const (
 	pace    = "rate: {requests: 1000, per: 1s}\n"
 	budgets = "retry: {network: {max_retries: 6, base: 5ms, cap: 40ms}, vendor_error: {max_retries: 6, base: 5ms, cap: 40ms}, rate_limited: {max_retries: 20, base: 5ms, cap: 40ms}}\n"
-	submit  = "submit: {path: /v1/payroll/lines, timeout: 300ms, concurrency: 4, chunk: {min: 5, max: 10}}\n"
-	allIn   = "submit: {path: /v1/payroll/lines, timeout: 300ms, concurrency: 4, chunk: {min: 5, max: 10}, atomic: true}\n"
+	patient = "submit: {path: /v1/payroll/lines, timeout: 5s, concurrency: 4, chunk: {min: 5, max: 10}}\n"
+	submit  = "submit: {path: /v1/payroll/lines, timeout: 800ms, concurrency: 4, chunk: {min: 5, max: 10}}\n"
+	allIn   = "submit: {path: /v1/payroll/lines, timeout: 800ms, concurrency: 4, chunk: {min: 5, max: 10}, atomic: true}\n"
 )
 
 // kinds are the fake vendors of the fault matrix.
@@ -29,8 +30,8 @@ var kinds = []kind{
 		profile: submit + "idempotency: {scope: line, retention: 1h}\nlookup: standard\nlookup_lag: 50ms\n",
 	},
 	{
-		name: "forgets_keys", sandbox: sandbox.Config{KeyRetention: 4 * time.Second, NoLookUp: true},
-		profile: submit + "idempotency: {scope: line, retention: 4s}\n",
+		name: "forgets_keys", sandbox: sandbox.Config{KeyRetention: 5 * time.Second, NoLookUp: true},
+		profile: submit + "idempotency: {scope: line, retention: 5s}\n",
 	},
 	{
 		name: "look_up_only", sandbox: sandbox.Config{Keys: "ignore"},

@@ -20,7 +20,11 @@ func (m mortalStore) Open(ctx context.Context, o store.Open) error {
 	if m.l.dead.Load() {
 		return errDead
 	}
-	return m.Store.Open(ctx, o)
+	err := m.Store.Open(ctx, o)
+	if err == nil && m.l.opens.Add(1) == m.l.lose {
+		return store.ErrUnavailable // it was committed, and nobody heard
+	}
+	return err
 }
 
 func (m mortalStore) Apply(ctx context.Context, w store.Work) (store.Applied, error) {

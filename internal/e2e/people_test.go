@@ -32,7 +32,7 @@ func (w *world) until(holds func() bool) (context.Context, context.CancelFunc) {
 // that a busy machine does not reach by itself.
 var slow = kind{
 	name: "slow", sandbox: sandbox.Config{Latency: 20 * time.Millisecond},
-	profile: "submit: {path: /v1/payroll/lines, timeout: 2s, concurrency: 4, chunk: {min: 5, max: 10}}\nidempotency: {scope: line, retention: 1h}\n",
+	profile: patient + "idempotency: {scope: line, retention: 1h}\n",
 }
 
 // cancelNow cancels the newest batch.

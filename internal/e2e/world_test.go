@@ -120,6 +120,8 @@ type life struct {
 	hits  atomic.Int64
 	nth   int64
 	do    func() // instead of dying
+	lose  int64  // the answer to the COMMIT of this Open gets lost; 0 = none
+	opens atomic.Int64
 	dead  atomic.Bool
 	kill  context.CancelFunc
 }
@@ -161,7 +163,7 @@ func (w *world) live(l *life, soft context.Context) (died bool) {
 	})
 	w.must(err)
 	err = batch.NewRunner(w.engine(l), w.link(l), lease{t, w.now}).Run(ctx, soft)
-	if l.dead.Load() {
+	if l.dead.Load() || errors.Is(err, store.ErrFenced) {
 		return true
 	}
 	if err != nil {
