@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"fmt"
+	"slices"
 
 	"payrollgateway/internal/payroll"
 	"payrollgateway/internal/store"
@@ -15,13 +16,19 @@ func (f *fixture) mustAddUp() {
 	holders := map[string]string{}
 	for _, b := range f.batches {
 		r := b.recount()
+		moved := r.tok.Version != b.seen.Version
 		r.token()
-		r.lists()
+		if moved && len(r.lines) < tooMany {
+			r.lists()
+		}
 		r.attempts()
 		r.letters()
 		r.holders(holders)
 	}
 }
+
+// tooMany lines are not listed by state after every step: their case does it once.
+const tooMany = 10_000
 
 // recount is one batch as its lines show it.
 type recount struct {
@@ -119,17 +126,21 @@ func (r recount) stateRule(v store.LineView) {
 	}
 }
 
-// lists: a list by state is the whole list, filtered.
+// lists: a list by state holds the lines of the whole list in that state.
 func (r recount) lists() {
 	r.b.f.Helper()
+	want := map[payroll.State][]int32{}
+	for _, v := range r.lines {
+		want[v.State] = append(want[v.State], v.Line.Ordinal)
+	}
 	for _, s := range payroll.States {
-		var want []store.LineView
-		for _, v := range r.lines {
-			if v.State == s {
-				want = append(want, v)
-			}
+		var got []int32
+		for _, v := range r.b.lines(s) {
+			got = append(got, v.Line.Ordinal)
 		}
-		r.b.f.mustEqual("the list of lines "+s.String(), r.b.lines(s), want)
+		if !slices.Equal(got, want[s]) {
+			r.failf("lines listed as %v: %v, want %v", s, got, want[s])
+		}
 	}
 }
 
