@@ -38,7 +38,7 @@ func (s *Store) applyMixed(ctx context.Context, g *ledger, w store.Work) (store.
 	if err != nil {
 		return store.Applied{}, err
 	}
-	if err := h.settleClean(ctx, w); err != nil {
+	if err := h.settleClean(ctx, w, carried); err != nil {
 		return store.Applied{}, err
 	}
 	lines, err := standings(ctx, g.tx, w.BatchID, w.Ordinals)
@@ -47,7 +47,10 @@ func (s *Store) applyMixed(ctx context.Context, g *ledger, w store.Work) (store.
 	}
 	lines = open(lines, w.AttemptNo, carried)
 	changes := decide(w, lines)
-	if err := untouched(w, lines, changes); err != nil {
+	if err := passed(w, lines, changes); err != nil {
+		return store.Applied{}, err
+	}
+	if err := h.covered(ctx, w, carried, changes); err != nil {
 		return store.Applied{}, err
 	}
 	if err := h.change(ctx, mark{attempt: w.AttemptNo}, lines, changes); err != nil {
@@ -70,8 +73,8 @@ func decide(w store.Work, lines []payroll.Standing) []payroll.Change {
 // fence takes the token for a worker of its epoch, and moves the cursor. Where
 // fresh lines are passed over, they must still be those that were planned.
 func (g *ledger) fence(ctx context.Context, w store.Work) (*held, error) {
-	tag, err := g.tx.Exec(ctx, `UPDATE resume_tokens SET last_cursor = greatest(last_cursor, $3)
-		WHERE batch_id = $1 AND epoch = $2 AND ($4::int4 = 0 OR change_seq = $5 AND next_ordinal = $6 AND cancelled_from IS NULL)`,
+	tag, err := g.tx.Exec(ctx, `UPDATE resume_tokens t SET epoch = $2, last_cursor = greatest(last_cursor, $3)
+		WHERE batch_id = $1 AND $2 = `+epochOf+` AND ($4::int4 = 0 OR change_seq = $5 AND next_ordinal = $6 AND cancelled_from IS NULL)`,
 		w.BatchID, w.Epoch, w.Cursor, w.Next, w.ChangeSeq, w.From)
 	if err != nil {
 		return nil, err
@@ -83,22 +86,31 @@ func (g *ledger) fence(ctx context.Context, w store.Work) (*held, error) {
 }
 
 // closeAttempt writes an attempt's answer and returns the lines it carried.
-func (g *ledger) closeAttempt(ctx context.Context, w store.Work) (ordinals []int32, err error) {
+func (g *ledger) closeAttempt(ctx context.Context, w store.Work) (carried map[int32]bool, err error) {
 	if w.AttemptNo == 0 {
 		return nil, nil
 	}
+	var ordinals []int32
 	err = g.tx.QueryRow(ctx, `UPDATE attempts SET closed_at = $3, http_status = $4, verdict = $5, detail = $6, late = NULL
 		WHERE batch_id = $1 AND attempt_no = $2 AND closed_at IS NULL RETURNING ordinals`,
 		w.BatchID, w.AttemptNo, stamp(w.Now), int16(w.Answer.HTTPStatus), int16(w.Answer.Verdict), w.Answer.Detail).Scan(&ordinals)
 	if errors.Is(err, pgx.ErrNoRows) {
 		err = store.ErrAnswered
 	}
-	return ordinals, err
+	return setOf(ordinals), err
+}
+
+func setOf(ordinals []int32) map[int32]bool {
+	set := make(map[int32]bool, len(ordinals))
+	for _, o := range ordinals {
+		set[o] = true
+	}
+	return set
 }
 
 // open leaves out the lines that this write has no say about: those at rest,
 // those of another attempt, and, outside an attempt, those in any.
-func open(lines []payroll.Standing, attempt int32, carried []int32) []payroll.Standing {
+func open(lines []payroll.Standing, attempt int32, carried map[int32]bool) []payroll.Standing {
 	return slices.DeleteFunc(lines, func(s payroll.Standing) bool {
 		switch {
 		case s.State.AtRest():
@@ -108,33 +120,70 @@ func open(lines []payroll.Standing, attempt int32, carried []int32) []payroll.St
 		case attempt == 0:
 			return s.State == payroll.InFlight
 		default:
-			return !slices.Contains(carried, s.Line.Ordinal)
+			return !carried[s.Line.Ordinal]
 		}
 	})
 }
 
-// untouched: where next_ordinal moves past lines, each of them must have been
+// passed: where next_ordinal moves past lines, each of them must have been
 // decided about. A line left behind would read as in flight for ever.
-func untouched(w store.Work, lines []payroll.Standing, changes []payroll.Change) error {
+func passed(w store.Work, lines []payroll.Standing, changes []payroll.Change) error {
 	if w.Next == 0 {
 		return nil
 	}
+	decided := decidedBy(w, changes)
 	for _, s := range lines {
-		decided := slices.ContainsFunc(changes, func(c payroll.Change) bool { return c.Ordinal == s.Line.Ordinal })
-		if s.Trouble == nil && s.Live && !decided {
-			return fmt.Errorf("line %d is passed over without a decision", s.Line.Ordinal)
+		if s.Trouble == nil && s.Live && !decided[s.Line.Ordinal] {
+			return fmt.Errorf("line %d is passed over: %w", s.Line.Ordinal, errUndecided)
 		}
 	}
 	return nil
 }
 
+func decidedBy(w store.Work, changes []payroll.Change) map[int32]bool {
+	decided := make(map[int32]bool, len(w.Clean)+len(changes))
+	for _, c := range w.Clean {
+		decided[c.Ordinal] = true
+	}
+	for _, c := range changes {
+		decided[c.Ordinal] = true
+	}
+	return decided
+}
+
+var errUndecided = errors.New("every line of an attempt is decided about, and no other")
+
+// covered refuses an answer that says nothing about a line of its attempt: that
+// line would be in flight for ever, in no attempt.
+func (h *held) covered(ctx context.Context, w store.Work, carried map[int32]bool, changes []payroll.Change) error {
+	var left []int32
+	decided := decidedBy(w, changes)
+	for o := range carried {
+		if !decided[o] {
+			left = append(left, o)
+		}
+	}
+	if len(left) == 0 {
+		return nil
+	}
+	lines, err := standings(ctx, h.tx, w.BatchID, left)
+	if err == nil && len(open(lines, w.AttemptNo, carried)) > 0 {
+		err = errUndecided
+	}
+	return err
+}
+
 // settleClean settles fresh lines of a mixed answer without reading them.
-func (h *held) settleClean(ctx context.Context, w store.Work) error {
+func (h *held) settleClean(ctx context.Context, w store.Work, carried map[int32]bool) error {
 	if len(w.Clean) == 0 {
 		return nil
 	}
+	if slices.ContainsFunc(w.Clean, func(c store.SettledLine) bool { return !carried[c.Ordinal] }) {
+		return errUndecided
+	}
 	c := columnsOf(w.Clean)
-	rows, err := h.tx.Query(ctx, "SELECT currency, sum(amount)::int8, count(*) FROM lines WHERE batch_id = $1 AND ordinal = ANY($2) GROUP BY currency", w.BatchID, c.ordinals)
+	rows, err := h.tx.Query(ctx, `SELECT l.currency, sum(l.amount)::int8, count(*) FROM lines l WHERE l.batch_id = $1 AND l.ordinal = ANY($2)
+		AND NOT EXISTS (SELECT FROM troubles r WHERE r.batch_id = l.batch_id AND r.ordinal = l.ordinal) GROUP BY l.currency`, w.BatchID, c.ordinals)
 	if err != nil {
 		return err
 	}
@@ -151,7 +200,7 @@ func (h *held) settleClean(ctx context.Context, w store.Work) error {
 		return err
 	}
 	if d.Counts[payroll.Settled] != int64(len(w.Clean)) {
-		return fmt.Errorf("%d clean lines, of which the batch has %d", len(w.Clean), d.Counts[payroll.Settled])
+		return fmt.Errorf("%d clean lines, of which %d are fresh", len(w.Clean), d.Counts[payroll.Settled])
 	}
 	add(&h.delta, d)
 	_, err = h.tx.Exec(ctx, insertClean+`FROM unnest($3::int4[], $4::int2[], $5::int2[], $6::text[]) AS c(ordinal, settled_as, http_status, reference)`,
@@ -183,7 +232,7 @@ func columnsOf(clean []store.SettledLine) (o outcomes) {
 // lines that the batch does not have.
 const applyCleanSQL = `WITH t AS (
 	UPDATE resume_tokens SET in_flight = in_flight - cardinality($3::int4[]), settled = settled + cardinality($3::int4[]),
-		last_cursor = greatest(last_cursor, $8), version = version + 1, updated_at = $9,
+		last_cursor = CASE WHEN pending + in_flight + retrying + unknown = cardinality($3::int4[]) THEN (SELECT total FROM batches WHERE id = $1) ELSE greatest(last_cursor, $8) END, version = version + 1, updated_at = $9,
 		completed_at = CASE WHEN pending + in_flight + retrying + unknown = cardinality($3::int4[]) THEN $9::timestamptz END,
 		state = CASE WHEN pending + in_flight + retrying + unknown <> cardinality($3::int4[]) THEN state WHEN cancelled_from IS NULL THEN 5 ELSE 6 END,
 		hold_reason = CASE WHEN pending + in_flight + retrying + unknown = cardinality($3::int4[]) THEN '' ELSE hold_reason END
@@ -191,16 +240,18 @@ const applyCleanSQL = `WITH t AS (
 	RETURNING *),
 a AS (
 	UPDATE attempts SET closed_at = $9, http_status = $10, verdict = $11, detail = $12, late = NULL
-	FROM t WHERE attempts.batch_id = t.batch_id AND attempt_no = $2 AND closed_at IS NULL RETURNING attempts.batch_id),
+	FROM t WHERE attempts.batch_id = t.batch_id AND attempt_no = $2 AND closed_at IS NULL AND fresh RETURNING attempts.ordinals),
 c AS (
-	SELECT l.amount, l.currency, c.* FROM a, unnest($3::int4[], $4::int2[], $5::int2[], $6::text[]) AS c(ordinal, settled_as, http_status, reference), lines l
-	WHERE l.batch_id = $1 AND l.ordinal = c.ordinal),
+	SELECT l.amount, l.currency, c.* FROM a, unnest(a.ordinals) AS carried(ordinal)
+	JOIN unnest($3::int4[], $4::int2[], $5::int2[], $6::text[]) AS c(ordinal, settled_as, http_status, reference) USING (ordinal)
+	JOIN lines l ON l.batch_id = $1 AND l.ordinal = c.ordinal),
 m AS (
 	UPDATE batch_amounts b SET settled = b.settled + s.amount
 	FROM (SELECT currency, sum(amount)::int8 AS amount FROM c GROUP BY currency) s
 	WHERE b.batch_id = $1 AND b.currency = s.currency),
 o AS (` + insertClean + `FROM c ORDER BY c.ordinal RETURNING ordinal)
-SELECT ` + tokenColumns + ` FROM t` + tokenJoins + `WHERE payroll_expect((SELECT count(*) FROM o), cardinality($3::int4[]))`
+SELECT ` + tokenColumns + ` FROM t` + tokenJoins + `WHERE payroll_expect((SELECT count(*) FROM o), cardinality($3::int4[]))
+	AND payroll_expect((SELECT count(*) FROM o), (SELECT cardinality(ordinals) FROM a))`
 
 // applyClean settles fresh lines that their first answer paid, the common case.
 func (s *Store) applyClean(ctx context.Context, w store.Work) (store.Applied, error) {
@@ -241,7 +292,7 @@ func (s *Store) unanswered(ctx context.Context, w store.Work) error {
 	case closed:
 		return store.ErrAnswered
 	default:
-		return errors.New("clean lines that the batch does not have")
+		return errUndecided
 	}
 }
 

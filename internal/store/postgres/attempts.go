@@ -14,7 +14,7 @@ import (
 // insertAttempt has the columns of a new attempt; its values follow as a SELECT,
 // so that it can be fed from the fence.
 const insertAttempt = `INSERT INTO attempts (batch_id, attempt_no, epoch, kind, ordinals, first_ordinal, last_ordinal,
-	request_key, generation, body_sha256, revision, sent_at, send_before) `
+	request_key, generation, body_sha256, revision, sent_at, send_before, fresh) `
 
 // openFreshSQL: fence and attempt in one statement, the second fed from the first.
 const openFreshSQL = `WITH t AS (
@@ -22,7 +22,7 @@ const openFreshSQL = `WITH t AS (
 		in_flight = in_flight + cardinality($5::int4[]), version = version + 1, updated_at = $12
 	WHERE batch_id = $1 AND epoch = $3 AND change_seq = $15 AND next_ordinal = $16 AND next_attempt = $2 AND cancelled_from IS NULL
 	RETURNING batch_id)
-` + insertAttempt + `SELECT t.batch_id, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13 FROM t`
+` + insertAttempt + `SELECT t.batch_id, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, true FROM t`
 
 func attemptValues(a store.Attempt) []any {
 	return []any{
@@ -76,10 +76,15 @@ func (s *Store) findOpened(ctx context.Context, a store.Attempt, cause error) er
 	return translate(cause)
 }
 
+// epochOf is the epoch that fences resume_tokens t. A take-over leaves complete
+// batches alone; what counts for them is the epoch of their unit.
+const epochOf = `CASE WHEN t.completed_at IS NULL THEN t.epoch
+	ELSE (SELECT u.epoch FROM batches b JOIN units u ON u.id = b.unit_id WHERE b.id = t.batch_id) END`
+
 // refusal says why a fence matched nothing: another epoch, or another plan.
 func refusal(ctx context.Context, q querier, batch, epoch int64) error {
 	var current int64
-	err := q.QueryRow(ctx, "SELECT epoch FROM resume_tokens WHERE batch_id = $1", batch).Scan(&current)
+	err := q.QueryRow(ctx, "SELECT "+epochOf+" FROM resume_tokens t WHERE t.batch_id = $1", batch).Scan(&current)
 	switch {
 	case err != nil:
 		return translate(err)
@@ -115,7 +120,7 @@ func openTroubled(ctx context.Context, tx pgx.Tx, o store.Open) error {
 	if tag.RowsAffected() == 0 {
 		return refusal(ctx, tx, a.BatchID, a.Epoch)
 	}
-	if _, err := tx.Exec(ctx, insertAttempt+`VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`, attemptValues(a)...); err != nil {
+	if _, err := tx.Exec(ctx, insertAttempt+`VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, false)`, attemptValues(a)...); err != nil {
 		return err
 	}
 	take := takeForLookUp

@@ -32,8 +32,9 @@ func (in *intake) lockOthers(ctx context.Context) (err error) {
 type rival struct {
 	line      payroll.Line
 	held      payroll.Existing
-	status    int    // of its settlement
-	reference string // of its settlement
+	status    int             // of its settlement
+	reference string          // of its settlement
+	before    payroll.Trouble // of which only the key generation is read
 	claim     payroll.Claim
 }
 
@@ -59,7 +60,7 @@ func (in *intake) contest(ctx context.Context) error {
 }
 
 func (in *intake) rivals(ctx context.Context, after int32) ([]rival, error) {
-	rows, err := in.tx.Query(ctx, `SELECT `+lineColumns+`, `+olderColumns+`, o.hash, coalesce(oo.http_status, 0), coalesce(oo.reference, ''),
+	rows, err := in.tx.Query(ctx, `SELECT `+lineColumns+`, `+olderColumns+`, o.hash, coalesce(oo.http_status, 0), coalesce(oo.reference, ''), coalesce(og.generation, 1),
 			EXISTS (SELECT FROM versions v WHERE v.period_id = l.period_id AND v.natural_key = l.natural_key AND v.line_version > l.line_version)
 		FROM stage l JOIN lines o ON o.period_id = l.period_id AND o.key = l.key AND o.live`+olderJoins+`
 		WHERE o.batch_id <> $1 AND l.ordinal > $2 ORDER BY l.ordinal LIMIT $3`, in.batch, after, page)
@@ -70,7 +71,7 @@ func (in *intake) rivals(ctx context.Context, after int32) ([]rival, error) {
 		var o payroll.Older
 		var closedAs string
 		fields := append(lineFields(&r.line), olderFields(&o, &closedAs)...)
-		err = row.Scan(append(fields, &fixed{r.held.Hash[:]}, &r.status, &r.reference, &r.held.Superseded)...)
+		err = row.Scan(append(fields, &fixed{r.held.Hash[:]}, &r.status, &r.reference, &r.before.Generation, &r.held.Superseded)...)
 		r.held.Ref, r.held.Vendor, r.held.State, r.held.Ambiguous, r.held.Reason = o.Ref, o.Vendor, o.State, o.Ambiguous, o.Reason
 		r.held.LetterClosed, _ = payroll.ParseCloseReason(closedAs)
 		r.claim = payroll.Contest(r.line.Hash, in.sub.Batch.Vendor, r.held)
@@ -138,16 +139,19 @@ func (in *intake) retake(ctx context.Context, rivals []rival) error {
 		return nil
 	}
 	closed := make(map[int64]map[int32]payroll.Change)
-	b := &pgx.Batch{}
+	var oldBatches []int64
+	var oldOrdinals []int32
 	for _, r := range rivals {
 		old := r.held.Ref
-		b.Queue("UPDATE lines SET live = false WHERE batch_id = $1 AND ordinal = $2", old.Batch, old.Ordinal)
-		b.Queue(repointSQL, old.Batch, old.Ordinal, in.batch, r.line.Ordinal)
+		oldBatches, oldOrdinals = append(oldBatches, old.Batch), append(oldOrdinals, old.Ordinal)
 		if closed[old.Batch] == nil {
 			closed[old.Batch] = make(map[int32]payroll.Change)
 		}
 		closed[old.Batch][old.Ordinal] = payroll.Change{Ordinal: old.Ordinal, Close: payroll.Resubmitted}
 	}
+	b := &pgx.Batch{}
+	b.Queue("UPDATE lines l SET live = false FROM unnest($1::int8[], $2::int4[]) AS old(batch_id, ordinal) WHERE l.batch_id = old.batch_id AND l.ordinal = old.ordinal", oldBatches, oldOrdinals)
+	b.Queue(repointSQL, oldBatches, oldOrdinals, in.batch, ordinalsOf(rivals))
 	b.Queue(insertStaged, in.batch, true, ordinalsOf(rivals))
 	if err := in.tx.SendBatch(ctx, b).Close(); err != nil {
 		return err
@@ -175,14 +179,7 @@ func ordinalsOf(rivals []rival) []int32 {
 func (in *intake) inherit(ctx context.Context, rivals []rival) error {
 	var kept troubles
 	for _, r := range rivals {
-		var before payroll.Trouble
-		var found bool
-		err := in.tx.QueryRow(ctx, "SELECT "+troubleColumns+" FROM (SELECT) x LEFT JOIN troubles r ON r.batch_id = $1 AND r.ordinal = $2",
-			r.held.Ref.Batch, r.held.Ref.Ordinal).Scan(troubleFields(&found, &before)...)
-		if err != nil {
-			return err
-		}
-		if t := heir(before); t.Generation > 1 {
+		if t := heir(r.before); t.Generation > 1 {
 			t.DueAt = in.now
 			kept.add(r.line.Ordinal, payroll.Pending, t)
 		}

@@ -11,12 +11,17 @@ import (
 	"payrollgateway/internal/store"
 )
 
-// SaveGate keeps a gate as it is now.
+// SaveGate keeps a gate as it is now. What a person did to it is audited.
 func (s *Store) SaveGate(ctx context.Context, g store.Gate) error {
-	_, err := s.pool.Exec(ctx, `INSERT INTO gates (vendor, state, until, reason, since, actor) VALUES ($1, $2, $3, $4, $5, $6)
+	return s.write(ctx, "SaveGate", func(tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, `INSERT INTO gates (vendor, state, until, reason, since, actor) VALUES ($1, $2, $3, $4, $5, $6)
 		ON CONFLICT (vendor) DO UPDATE SET state = excluded.state, until = excluded.until, reason = excluded.reason, since = excluded.since, actor = excluded.actor`,
-		g.Vendor, g.State, stamp(g.Until), g.Reason, stamp(g.Since), g.Actor)
-	return translate(err)
+			g.Vendor, g.State, stamp(g.Until), g.Reason, stamp(g.Since), g.Actor)
+		if err != nil || g.Actor == "" {
+			return err
+		}
+		return s.ledger(tx, g.Since).record(ctx, "", g.Actor, "gate_"+g.State, g.Vendor, g.Note)
+	})
 }
 
 // Gates lists all gates that were kept, by vendor.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -16,14 +17,21 @@ import (
 // queueFates closes the open dead letters of lines that left the dead, or that
 // a person closed.
 func (h *held) queueFates(b *pgx.Batch, m mark, lines []store.Effect) {
+	type fate struct {
+		status   store.LetterStatus
+		closedAs string
+	}
+	ordinals := make(map[fate][]int32)
 	for _, e := range lines {
-		status, closedAs, ok := e.LetterFate()
-		if !ok {
-			continue
+		if status, closedAs, ok := e.LetterFate(); ok {
+			f := fate{status, closedAs}
+			ordinals[f] = append(ordinals[f], e.Was.Line.Ordinal)
 		}
+	}
+	for f, list := range ordinals {
 		b.Queue(`UPDATE dead_letters SET status = $3, closed_as = $4, closed_at = $5, actor = $6, note = $7, root_cause = $8
-			WHERE batch_id = $1 AND ordinal = $2 AND status = 1`,
-			h.token.Batch.ID, e.Was.Line.Ordinal, int16(status), closedAs, stamp(h.now), m.actor, m.note.Note, m.note.RootCause)
+			WHERE batch_id = $1 AND ordinal = ANY($2) AND status = 1`,
+			h.token.Batch.ID, list, int16(f.status), f.closedAs, stamp(h.now), m.actor, m.note.Note, m.note.RootCause)
 	}
 }
 
@@ -144,7 +152,7 @@ func readPasts(ctx context.Context, q querier, batch int64, ordinals []int32, al
 
 func readAttempts(ctx context.Context, q querier, batch int64, ordinals []int32, all map[int32]store.Past) error {
 	rows, err := q.Query(ctx, `SELECT `+attemptColumns+` FROM attempts a
-		WHERE a.batch_id = $1 AND a.ordinals && $2::int4[] ORDER BY a.attempt_no`, batch, ordinals)
+		WHERE a.batch_id = $1 AND a.first_ordinal <= $2 AND a.last_ordinal >= $3 ORDER BY a.attempt_no`, batch, slices.Max(ordinals), slices.Min(ordinals))
 	if err != nil {
 		return err
 	}

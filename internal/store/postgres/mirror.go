@@ -14,7 +14,7 @@ import (
 func (s *Store) Mirror(ctx context.Context, batchID, epoch int64, now time.Time, limit int) (int, error) {
 	var current int64
 	var any bool
-	err := s.pool.QueryRow(ctx, "SELECT t.epoch, EXISTS (SELECT FROM adoptions f WHERE f.batch_id = t.batch_id) FROM resume_tokens t WHERE t.batch_id = $1", batchID).
+	err := s.pool.QueryRow(ctx, "SELECT "+epochOf+", t.completed_at IS NULL AND EXISTS (SELECT FROM adoptions f WHERE f.batch_id = t.batch_id) FROM resume_tokens t WHERE t.batch_id = $1", batchID).
 		Scan(&current, &any)
 	switch {
 	case err != nil:
@@ -46,6 +46,9 @@ func (g *ledger) mirror(ctx context.Context, batchID, epoch int64, limit int) (i
 	h, err := g.lockToken(ctx, batchID)
 	if err != nil {
 		return 0, err
+	}
+	if h.token.Complete() {
+		return 0, nil
 	}
 	if h.token.Epoch != epoch {
 		return 0, store.ErrFenced
@@ -152,7 +155,7 @@ func (h *held) promote(ctx context.Context, e end) error {
 	b.Queue("UPDATE lines SET live = false WHERE batch_id = $1 AND ordinal = $2", old.Batch, old.Ordinal)
 	b.Queue("UPDATE lines SET live = true WHERE batch_id = $1 AND ordinal = $2", batch, e.ordinal)
 	b.Queue("DELETE FROM adoptions WHERE batch_id = $1 AND ordinal = $2", batch, e.ordinal)
-	b.Queue(repointSQL, old.Batch, old.Ordinal, batch, e.ordinal)
+	b.Queue(repointSQL, []int64{old.Batch}, []int32{old.Ordinal}, batch, []int32{e.ordinal})
 	b.Queue(`INSERT INTO corrections SELECT $3, $4, corrects_batch_id, corrects_ordinal FROM corrections WHERE batch_id = $1 AND ordinal = $2
 		ON CONFLICT DO NOTHING`, old.Batch, old.Ordinal, batch, e.ordinal)
 	var before payroll.Trouble
@@ -171,9 +174,11 @@ func (h *held) promote(ctx context.Context, e end) error {
 	return h.tx.SendBatch(ctx, write).Close()
 }
 
-// repointSQL: followers of the item ($1, $2) that still wait follow ($3, $4).
-const repointSQL = `UPDATE adoptions f SET live_batch_id = $3, live_ordinal = $4
-	WHERE f.live_batch_id = $1 AND f.live_ordinal = $2
+// repointSQL: followers of the items ($1, $2) that still wait follow the items
+// $4 of batch $3 in their place.
+const repointSQL = `UPDATE adoptions f SET live_batch_id = $3, live_ordinal = x.ordinal
+	FROM unnest($1::int8[], $2::int4[], $4::int4[]) AS x(old_batch_id, old_ordinal, ordinal)
+	WHERE f.live_batch_id = x.old_batch_id AND f.live_ordinal = x.old_ordinal
 		AND NOT EXISTS (SELECT FROM outcomes o WHERE o.batch_id = f.batch_id AND o.ordinal = f.ordinal)`
 
 // heir is what the next live item of a key inherits from one that ended: nothing

@@ -11,7 +11,8 @@ import (
 
 const (
 	viewColumns = `p.tenant, p.pay_period, b.batch_key, ` + lineColumns + `, ` + stateColumn + `, ` + troubleColumns + `,
-	coalesce(o.settled_as, 0), coalesce(o.reference, ''), coalesce(o.reason, 0), coalesce(o.attempt_no, 0), coalesce(o.http_status, 0), b.id`
+	coalesce(o.settled_as, 0), coalesce(o.reference, ''), coalesce(o.reason, 0), coalesce(o.attempt_no, 0), coalesce(o.http_status, 0), b.id,
+	(SELECT e.key FROM lines e WHERE e.batch_id = r.blocked_by_batch AND e.ordinal = r.blocked_by_ordinal)`
 	viewJoins = ` JOIN resume_tokens t ON t.batch_id = l.batch_id
 	JOIN batches b ON b.id = l.batch_id
 	JOIN periods p ON p.id = l.period_id
@@ -30,13 +31,17 @@ type seen struct {
 func rowToSeen(row pgx.CollectableRow) (v seen, err error) {
 	var remembered bool
 	var t payroll.Trouble
+	var elder []byte
 	fields := append([]any{&v.Tenant, &v.PayPeriod, &v.BatchKey}, lineFields(&v.Line)...)
 	fields = append(fields, (*int16)(&v.State))
 	fields = append(fields, troubleFields(&remembered, &t)...)
-	fields = append(fields, (*int16)(&v.SettledAs), &v.Reference, (*int16)(&v.Reason), &v.in, &v.status, &v.batch)
+	fields = append(fields, (*int16)(&v.SettledAs), &v.Reference, (*int16)(&v.Reason), &v.in, &v.status, &v.batch, &elder)
 	err = row.Scan(fields...)
 	if remembered {
 		v.Trouble = &t
+	}
+	if elder != nil && !v.State.AtRest() {
+		v.BlockedBy = payroll.LineKey(v.Tenant, v.PayPeriod, payroll.Digest(elder))
 	}
 	return v, err
 }

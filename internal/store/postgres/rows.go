@@ -21,7 +21,7 @@ func lineFields(l *payroll.Line) []any {
 // troubleColumns are of troubles r, which may be missing (LEFT JOIN).
 const troubleColumns = `r.batch_id IS NOT NULL, coalesce(r.generation, 0), coalesce(r.sends, 0),
 	coalesce(r.used_network, 0), coalesce(r.used_vendor_error, 0), coalesce(r.used_rate_limited, 0), coalesce(r.used_not_yet, 0), coalesce(r.used_look_up, 0),
-	r.first_sent_at, coalesce(r.ambiguous, false), r.quiet_at, r.due_at, coalesce(r.look_up_next, false), coalesce(r.conflicted, false),
+	r.first_sent_at, coalesce(r.ambiguous, false), r.quiet_at, r.due_at, coalesce(r.look_up_next, false), coalesce(r.looked_up, 0), coalesce(r.conflicted, false),
 	coalesce(r.max_chunk, 0), coalesce(r.family, 0), coalesce(r.frozen_with, 0), coalesce(r.blocked_by_batch, 0), coalesce(r.blocked_by_ordinal, 0),
 	coalesce(r.attempt_no, 0), r.cutoff_at`
 
@@ -29,7 +29,7 @@ func troubleFields(found *bool, t *payroll.Trouble) []any {
 	return []any{
 		found, &t.Generation, &t.Sends,
 		&t.Used[payroll.ClassNetwork], &t.Used[payroll.ClassVendorError], &t.Used[payroll.ClassRateLimited], &t.Used[payroll.ClassNotYet], &t.Used[payroll.ClassLookUp],
-		(*stamp)(&t.FirstSentAt), &t.Ambiguous, (*stamp)(&t.QuietAt), (*stamp)(&t.DueAt), &t.LookUpNext, &t.Conflicted,
+		(*stamp)(&t.FirstSentAt), &t.Ambiguous, (*stamp)(&t.QuietAt), (*stamp)(&t.DueAt), &t.LookUpNext, &t.LookedUp, &t.Conflicted,
 		&t.MaxChunk, &t.Family, &t.FrozenWith, &t.BlockedBy.Batch, &t.BlockedBy.Ordinal,
 		&t.AttemptNo, (*stamp)(&t.CutoffAt),
 	}

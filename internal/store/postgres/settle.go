@@ -51,7 +51,7 @@ func completion(t *store.Token) {
 			t.State, t.CompletedAt = store.InProgress, time.Time{}
 		}
 	case !t.Complete():
-		t.State, t.HoldReason, t.CompletedAt = store.Completed, "", t.UpdatedAt
+		t.State, t.HoldReason, t.CompletedAt, t.LastCursor = store.Completed, "", t.UpdatedAt, t.Batch.Total
 		if t.CancelledFrom > 0 {
 			t.State = store.CancelledBatch
 		}

@@ -100,14 +100,25 @@ func (s *Store) Release(ctx context.Context, t store.Tenure) error {
 	return translate(err)
 }
 
+// lowestPending is the lowest line below the plan of resume_tokens t that is
+// pending or in flight: in troubles, following, or in an open attempt.
+const lowestPending = `coalesce(least(
+	(SELECT min(r.ordinal) FROM troubles r WHERE r.batch_id = t.batch_id AND r.ordinal < t.next_ordinal AND r.state IN (1, 2)),
+	(SELECT min(f.ordinal) FROM adoptions f WHERE f.batch_id = t.batch_id AND f.ordinal < t.next_ordinal
+		AND NOT EXISTS (SELECT FROM outcomes o WHERE o.batch_id = f.batch_id AND o.ordinal = f.ordinal)),
+	(SELECT min(a.first_ordinal) FROM attempts a WHERE a.batch_id = t.batch_id AND a.closed_at IS NULL AND a.kind = 1)), 0)`
+
 // Work lists the tenure's unfinished batches by id.
 func (s *Store) Work(ctx context.Context, t store.Tenure) ([]store.Token, error) {
-	rows, err := s.pool.Query(ctx, "SELECT "+tokenColumns+" FROM resume_tokens t"+tokenJoins+
+	rows, err := s.pool.Query(ctx, "SELECT "+tokenColumns+", "+lowestPending+" FROM resume_tokens t"+tokenJoins+
 		"WHERE b.unit_id = $1 AND t.completed_at IS NULL ORDER BY b.id", t.UnitID)
 	if err != nil {
 		return nil, translate(err)
 	}
-	tokens, err := pgx.CollectRows(rows, rowToToken)
+	tokens, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (t store.Token, err error) {
+		err = row.Scan(append(tokenFields(&t), &t.LowestPending)...)
+		return t, err
+	})
 	return tokens, translate(err)
 }
 
@@ -117,7 +128,7 @@ func (s *Store) SetState(ctx context.Context, batchID, epoch int64, state store.
 	err := s.pool.QueryRow(ctx, `WITH t AS (
 		UPDATE resume_tokens SET state = $3, hold_reason = $4, version = version + 1, updated_at = $5
 		WHERE batch_id = $1 AND epoch = $2 AND completed_at IS NULL AND (state <> $3 OR hold_reason <> $4))
-		SELECT epoch = $2 FROM resume_tokens WHERE batch_id = $1`, batchID, epoch, int16(state), hold, stamp(now)).Scan(&ours)
+		SELECT $2 = `+epochOf+` FROM resume_tokens t WHERE t.batch_id = $1`, batchID, epoch, int16(state), hold, stamp(now)).Scan(&ours)
 	if err == nil && !ours {
 		return store.ErrFenced
 	}

@@ -193,6 +193,7 @@ CREATE TABLE attempts (
   send_before timestamptz NOT NULL,
   closed_at timestamptz,
   kind int2 NOT NULL,
+  fresh bool NOT NULL, -- nothing is remembered of its lines
   generation int2 NOT NULL,
   http_status int2 NOT NULL DEFAULT 0,
   verdict int2 NOT NULL DEFAULT 0,
@@ -233,6 +234,7 @@ CREATE TABLE troubles (
   max_chunk int4 NOT NULL,
   family int4 NOT NULL,
   frozen_with int4 NOT NULL,
+  looked_up int4 NOT NULL,
   state int2 NOT NULL,
   generation int2 NOT NULL,
   sends int2 NOT NULL,
