@@ -8,14 +8,25 @@ import (
 	"payrollgateway/internal/store"
 )
 
-// selectViews reads lines as status pages show them.
-const selectViews = `SELECT l.batch_id, p.tenant, p.pay_period, b.run_attempt_group, s.state, o.settled_as, o.reference, o.reason,
+// viewColumns are those of a line as status pages show it. What follows them
+// puts the batch before its lines (CROSS JOIN keeps the order), so that a page
+// of lines looks the batch up once.
+const viewColumns = `SELECT l.batch_id, p.tenant, p.pay_period, b.run_attempt_group, ` + stateOfLine + ` AS state,
+  o.settled_as, o.reference, o.reason,
   (SELECT e.key FROM lines e WHERE e.batch_id = r.blocked_by_batch AND e.ordinal = r.blocked_by_ordinal),
   ` + troubleColumns + `, ` + lineColumns + `
-FROM lines l
-JOIN line_states s ON s.batch_id = l.batch_id AND s.ordinal = l.ordinal
-JOIN batches b ON b.id = l.batch_id
-JOIN periods p ON p.id = l.period_id
+`
+
+// stateOfLine is the rule of where a line stands, as store.StateOf has it and
+// the view line_states.
+const stateOfLine = `CASE
+  WHEN o.state IS NOT NULL THEN o.state
+  WHEN r.state IS NOT NULL THEN r.state
+  WHEN t.cancelled_from > 0 AND l.ordinal >= t.cancelled_from THEN 7
+  WHEN l.live = 1 AND l.ordinal < t.next_ordinal THEN 2
+  ELSE 1 END`
+
+const joinViews = `
 LEFT JOIN troubles r ON r.batch_id = l.batch_id AND r.ordinal = l.ordinal
 LEFT JOIN outcomes o ON o.batch_id = l.batch_id AND o.ordinal = l.ordinal
 `
@@ -68,7 +79,9 @@ func (s *Store) Lines(ctx context.Context, batchID int64, state payroll.State, p
 		from = after[0]
 	}
 	rows, err := read(ctx, s, func(q querier) ([]viewRow, error) {
-		return collect(ctx, q, scanView, selectViews+`WHERE l.batch_id = ?1 AND l.ordinal > ?2 AND (?3 = 0 OR s.state = ?3)
+		return collect(ctx, q, scanView, viewColumns+`FROM resume_tokens t CROSS JOIN batches b ON b.id = t.batch_id
+			CROSS JOIN periods p ON p.id = b.period_id CROSS JOIN lines l ON l.batch_id = ?1`+joinViews+`
+			WHERE t.batch_id = ?1 AND l.ordinal > ?2 AND (?3 = 0 OR `+stateOfLine+` = ?3)
 			ORDER BY l.ordinal LIMIT ?4`, batchID, from, state, p.Limit+1)
 	})
 	rows, next = pageOf(rows, p.Limit, func(v viewRow) string { return store.EncodeCursor(int64(v.Line.Ordinal)) })
@@ -87,9 +100,10 @@ func (s *Store) EmployeeLines(ctx context.Context, tenant, payPeriod, employee s
 		after = []int64{0, 0}
 	}
 	rows, err := read(ctx, s, func(q querier) ([]viewRow, error) {
-		return collect(ctx, q, scanView, selectViews+`WHERE p.tenant = ? AND p.pay_period = ? AND l.employee_id = ?
-			AND l.batch_id IN (SELECT id FROM batches WHERE period_id = p.id) AND (l.batch_id, l.ordinal) > (?, ?)
-			ORDER BY l.batch_id, l.ordinal LIMIT ?`, tenant, payPeriod, employee, after[0], after[1], p.Limit+1)
+		return collect(ctx, q, scanView, viewColumns+`FROM periods p CROSS JOIN batches b ON b.period_id = p.id
+			CROSS JOIN resume_tokens t ON t.batch_id = b.id CROSS JOIN lines l ON l.batch_id = b.id`+joinViews+`
+			WHERE p.tenant = ? AND p.pay_period = ? AND l.employee_id = ? AND b.id >= ? AND (l.batch_id, l.ordinal) > (?, ?)
+			ORDER BY b.id, l.ordinal LIMIT ?`, tenant, payPeriod, employee, after[0], after[0], after[1], p.Limit+1)
 	})
 	rows, next = pageOf(rows, p.Limit, func(v viewRow) string { return store.EncodeCursor(v.batchID, int64(v.Line.Ordinal)) })
 	return views(rows), next, err
@@ -102,7 +116,9 @@ func (s *Store) Line(ctx context.Context, tenant, lineKey string) (store.LineVie
 		return store.LineView{}, store.ErrNotFound
 	}
 	return read(ctx, s, func(q querier) (store.LineView, error) {
-		v, err := scanView(q.row(ctx, selectViews+`WHERE p.tenant = ? AND p.pay_period = ? AND l.key = ? AND l.live = 1`, tenant, payPeriod, key[:]))
+		v, err := scanView(q.row(ctx, viewColumns+`FROM periods p CROSS JOIN lines l ON l.period_id = p.id
+			CROSS JOIN resume_tokens t ON t.batch_id = l.batch_id CROSS JOIN batches b ON b.id = l.batch_id`+joinViews+`
+			WHERE p.tenant = ? AND p.pay_period = ? AND l.key = ? AND l.live = 1`, tenant, payPeriod, key[:]))
 		if err != nil {
 			return v.LineView, found(err)
 		}
