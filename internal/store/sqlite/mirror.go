@@ -19,14 +19,14 @@ type following struct {
 func (s *Store) Mirror(ctx context.Context, batchID, epoch int64, now time.Time, limit int) (n int, err error) {
 	// Most polls find nothing: they must not take a turn to write.
 	some, err := read(ctx, s, func(q querier) (bool, error) {
+		if _, err := fence(ctx, q, batchID, epoch); err != nil {
+			return false, err
+		}
 		behind, err := behind(ctx, q, batchID, 1)
 		return len(behind) > 0, err
 	})
-	if err != nil {
+	if err != nil || !some {
 		return 0, err
-	}
-	if !some {
-		limit = 0
 	}
 	err = s.write(ctx, "Mirror", func(ctx context.Context, t *tx) error {
 		n, err = mirror(ctx, t, batchID, epoch, now, limit)

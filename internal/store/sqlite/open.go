@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/url"
+	"slices"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -36,7 +38,7 @@ const readers = 4
 var ErrUnsafe = errors.New("unsafe settings: commits could be lost")
 
 type options struct {
-	pragmas []string
+	pragmas map[string]string // of the connection that writes
 	clock   func() time.Time
 	random  io.Reader
 }
@@ -44,10 +46,10 @@ type options struct {
 // Option changes how a file is opened.
 type Option func(*options)
 
-// WithPragma sets a pragma of the connection that writes, after our own. Those
-// that lose commits make Open fail.
+// WithPragma sets a pragma of the connection that writes, in place of our own.
+// Values under which commits can be lost make Open fail.
 func WithPragma(name, value string) Option {
-	return func(o *options) { o.pragmas = append(o.pragmas, name+"("+value+")") }
+	return func(o *options) { o.pragmas[name] = value }
 }
 
 // WithClock is what Store.Now reads; default: the machine's clock.
@@ -60,12 +62,14 @@ func WithRandom(r io.Reader) Option { return func(o *options) { o.random = r } }
 // its schema up to date. ErrUnsafe for settings that lose commits. The caller
 // has locked the file's directory against other processes, and closes the store.
 func Open(ctx context.Context, path string, opts ...Option) (*Store, error) {
-	o := options{clock: time.Now, random: rand.Reader}
+	o := options{clock: time.Now, random: rand.Reader, pragmas: map[string]string{
+		"busy_timeout": "10000", "journal_mode": "WAL", "synchronous": "FULL", "foreign_keys": "1", "cache_size": "-32768",
+		"journal_size_limit": "67108864",
+	}}
 	for _, set := range opts {
 		set(&o)
 	}
-	ours := []string{"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)", "cache_size(-32768)"}
-	writes, err := sql.Open("sqlite", dsn(path, append(ours, o.pragmas...)))
+	writes, err := sql.Open("sqlite", dsn(path, o.pragmas))
 	if err != nil {
 		return nil, fmt.Errorf("open the store: %w", err)
 	}
@@ -77,7 +81,7 @@ func Open(ctx context.Context, path string, opts ...Option) (*Store, error) {
 	if err != nil {
 		return nil, errors.Join(err, writes.Close())
 	}
-	reads, err := sql.Open("sqlite", dsn(path, []string{"busy_timeout(10000)", "query_only(1)", "cache_size(-8192)"}))
+	reads, err := sql.Open("sqlite", dsn(path, map[string]string{"busy_timeout": "10000", "query_only": "1", "cache_size": "-8192"}))
 	if err != nil {
 		return nil, errors.Join(err, w.close(ctx))
 	}
@@ -86,9 +90,12 @@ func Open(ctx context.Context, path string, opts ...Option) (*Store, error) {
 	return &Store{reads: reads, writer: w, clock: o.clock, random: o.random}, nil
 }
 
-func dsn(path string, pragmas []string) string {
-	u := url.URL{Path: path}
-	return "file:" + u.EscapedPath() + "?" + url.Values{"_pragma": pragmas}.Encode()
+func dsn(path string, pragmas map[string]string) string {
+	values := url.Values{}
+	for _, name := range slices.Sorted(maps.Keys(pragmas)) {
+		values.Add("_pragma", name+"("+pragmas[name]+")")
+	}
+	return "file:" + (&url.URL{Path: path}).EscapedPath() + "?" + values.Encode()
 }
 
 // prepare checks what the connection came up with, then migrates.

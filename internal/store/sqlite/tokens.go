@@ -46,11 +46,11 @@ func readToken(ctx context.Context, q querier, batchID int64) (*token, error) {
 	return k, found(err)
 }
 
-// fence reads the token of a worker's write. The turn to write is ours, so an
-// epoch that is right now stays right until the commit. What counts is the
-// unit's epoch: that of a complete batch may be older.
-func fence(ctx context.Context, t *tx, batchID, epoch int64) (*token, error) {
-	k, err := readToken(ctx, t, batchID)
+// fence reads the token of a worker's write. In a transaction that writes, the
+// turn is ours, so an epoch that is right stays right until the commit. What
+// counts is the unit's epoch: that of a complete batch may be older.
+func fence(ctx context.Context, q querier, batchID, epoch int64) (*token, error) {
+	k, err := readToken(ctx, q, batchID)
 	if err != nil {
 		return nil, err
 	}
