@@ -18,11 +18,11 @@ const (
 	olderJoins = ` JOIN batches ob ON ob.id = o.batch_id
 	JOIN units ou ON ou.id = ob.unit_id
 	JOIN resume_tokens ot ON ot.batch_id = o.batch_id
-	LEFT JOIN troubles og ON og.batch_id = o.batch_id AND og.ordinal = o.ordinal
-	LEFT JOIN outcomes oo ON oo.batch_id = o.batch_id AND oo.ordinal = o.ordinal `
+	LEFT JOIN LATERAL (SELECT * FROM troubles og WHERE og.batch_id = o.batch_id AND og.ordinal = o.ordinal OFFSET 0) og ON true
+	LEFT JOIN LATERAL (SELECT * FROM outcomes oo WHERE oo.batch_id = o.batch_id AND oo.ordinal = o.ordinal OFFSET 0) oo ON true `
 )
 
-// olderRow is an older version, with the columns that stand before it.
+// olderFields are those of olderColumns.
 func olderFields(o *payroll.Older, closedAs *string) []any {
 	return []any{&o.Ref.Batch, &o.Ref.Ordinal, &o.Vendor, (*int16)(&o.State), &o.Ambiguous, (*int16)(&o.Reason), closedAs}
 }

@@ -84,8 +84,8 @@ func (h *held) withdraw(ctx context.Context) error {
 
 func (h *held) withdrawUntouched(ctx context.Context) error {
 	rows, err := h.tx.Query(ctx, `SELECT l.currency, sum(l.amount)::int8, count(*) FROM lines l WHERE l.batch_id = $1 AND l.ordinal >= $2
-		AND NOT EXISTS (SELECT FROM outcomes o WHERE o.batch_id = $1 AND o.ordinal = l.ordinal AND o.ordinal >= $2)
-		AND NOT EXISTS (SELECT FROM troubles r WHERE r.batch_id = $1 AND r.ordinal = l.ordinal AND r.ordinal >= $2)
+		AND (SELECT true FROM outcomes o WHERE o.batch_id = l.batch_id AND o.ordinal = l.ordinal) IS NULL
+		AND (SELECT true FROM troubles r WHERE r.batch_id = l.batch_id AND r.ordinal = l.ordinal) IS NULL
 		GROUP BY l.currency`, h.token.Batch.ID, h.token.NextOrdinal)
 	if err != nil {
 		return err

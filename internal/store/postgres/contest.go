@@ -62,7 +62,8 @@ func (in *intake) contest(ctx context.Context) error {
 func (in *intake) rivals(ctx context.Context, after int32) ([]rival, error) {
 	rows, err := in.tx.Query(ctx, `SELECT `+lineColumns+`, `+olderColumns+`, o.hash, coalesce(oo.http_status, 0), coalesce(oo.reference, ''), coalesce(og.generation, 1),
 			EXISTS (SELECT FROM versions v WHERE v.period_id = l.period_id AND v.natural_key = l.natural_key AND v.line_version > l.line_version)
-		FROM stage l JOIN lines o ON o.period_id = l.period_id AND o.key = l.key AND o.live`+olderJoins+`
+		FROM stage l
+		JOIN LATERAL (SELECT * FROM lines o WHERE o.period_id = l.period_id AND o.key = l.key AND o.live OFFSET 0) o ON true`+olderJoins+`
 		WHERE o.batch_id <> $1 AND l.ordinal > $2 ORDER BY l.ordinal LIMIT $3`, in.batch, after, page)
 	if err != nil {
 		return nil, err

@@ -10,14 +10,14 @@ import (
 	"payrollgateway/internal/store"
 )
 
-// readAheadSQL repeats the bound on the ordinal in the tables it excludes:
-// without it a planner that knows little of a fresh batch scans all of them.
+// readAheadSQL excludes by scalar subqueries, which stay one look into an index
+// for each line whatever a planner knows of a fresh batch.
 const readAheadSQL = `WITH bounds AS MATERIALIZED (
 	SELECT greatest($2, t.next_ordinal) AS first, coalesce(t.cancelled_from, 2147483647) AS below FROM resume_tokens t WHERE t.batch_id = $1)
 SELECT ` + lineColumns + ` FROM lines l
 WHERE l.batch_id = $1 AND l.live AND l.ordinal >= (SELECT first FROM bounds) AND l.ordinal < (SELECT below FROM bounds)
-	AND NOT EXISTS (SELECT FROM outcomes o WHERE o.batch_id = $1 AND o.ordinal = l.ordinal AND o.ordinal >= (SELECT first FROM bounds))
-	AND NOT EXISTS (SELECT FROM troubles r WHERE r.batch_id = $1 AND r.ordinal = l.ordinal AND r.ordinal >= (SELECT first FROM bounds))
+	AND (SELECT true FROM outcomes o WHERE o.batch_id = l.batch_id AND o.ordinal = l.ordinal) IS NULL
+	AND (SELECT true FROM troubles r WHERE r.batch_id = l.batch_id AND r.ordinal = l.ordinal) IS NULL
 ORDER BY l.ordinal LIMIT $3`
 
 // ReadAhead reads fresh live lines in order.
@@ -98,8 +98,7 @@ func (s *Store) Chunk(ctx context.Context, batchID int64, attemptNo int32) (a st
 		FROM unnest($2::int4[]) WITH ORDINALITY AS c(ordinal, place)
 		JOIN lines l ON l.batch_id = $1 AND l.ordinal = c.ordinal
 		JOIN resume_tokens t ON t.batch_id = $1
-		LEFT JOIN troubles r ON r.batch_id = $1 AND r.ordinal = c.ordinal
-		LEFT JOIN outcomes o ON o.batch_id = $1 AND o.ordinal = c.ordinal
+		`+troubleOf+outcomeOf+`
 		ORDER BY c.place`, batchID, a.Ordinals)
 	if err != nil {
 		return a, nil, translate(err)

@@ -20,6 +20,7 @@ const (
 	codeDeadlock  = "40P01"
 	codeSerialise = "40001"
 	codeUnique    = "23505"
+	codeCheck     = "23514"
 	codeReadOnly  = "25006"
 )
 

@@ -93,7 +93,7 @@ func (in *intake) load(ctx context.Context) error {
 	table := "lines"
 	if !in.first {
 		table = "stage"
-		if _, err := in.tx.Exec(ctx, "CREATE TEMPORARY TABLE IF NOT EXISTS stage (LIKE lines) ON COMMIT DELETE ROWS"); err != nil {
+		if _, err := in.tx.Exec(ctx, "CREATE TEMPORARY TABLE IF NOT EXISTS stage (LIKE lines, PRIMARY KEY (ordinal)) ON COMMIT DELETE ROWS"); err != nil {
 			return err
 		}
 	}

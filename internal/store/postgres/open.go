@@ -59,12 +59,16 @@ func WithIDs(newID func() (uuid.UUID, error)) Option {
 }
 
 // session is what every connection of the pool is set to. Locks and guards are
-// written for read committed, whatever the server's default.
+// written for read committed, whatever the server's default. Every statement has
+// its index; a planner that knows nothing of a batch which is minutes old must
+// not prefer to read all of it.
 var session = map[string]string{
 	"application_name":              "payroll-gateway",
 	"default_transaction_isolation": "read committed",
 	"timezone":                      "UTC",
 	"jit":                           "off",
+	"enable_seqscan":                "off",
+	"enable_bitmapscan":             "off",
 }
 
 // Open connects, refuses a server whose settings would lose commits

@@ -15,9 +15,8 @@ const (
 	(SELECT e.key FROM lines e WHERE e.batch_id = r.blocked_by_batch AND e.ordinal = r.blocked_by_ordinal)`
 	viewJoins = ` JOIN resume_tokens t ON t.batch_id = l.batch_id
 	JOIN batches b ON b.id = l.batch_id
-	JOIN periods p ON p.id = l.period_id
-	LEFT JOIN troubles r ON r.batch_id = l.batch_id AND r.ordinal = l.ordinal
-	LEFT JOIN outcomes o ON o.batch_id = l.batch_id AND o.ordinal = l.ordinal `
+	JOIN periods p ON p.id = l.period_id` + troubleOf + outcomeOf + ` `
+	lineOf = ` c JOIN LATERAL (SELECT * FROM lines l WHERE l.batch_id = c.batch_id AND l.ordinal = c.ordinal OFFSET 0) l ON true`
 )
 
 // seen is a line's view, with what leads to its attempts.
@@ -52,13 +51,13 @@ func rowToSeen(row pgx.CollectableRow) (v seen, err error) {
 func source(s payroll.State) string {
 	switch s {
 	case payroll.Retrying, payroll.Unknown:
-		return "FROM troubles c JOIN lines l USING (batch_id, ordinal)" + viewJoins + "WHERE c.batch_id = $1 AND c.ordinal > $2 AND c.state = $3 AND " + stateColumn + " = $3"
+		return "FROM troubles" + lineOf + viewJoins + "WHERE c.batch_id = $1 AND c.ordinal > $2 AND c.state = $3 AND " + stateColumn + " = $3 ORDER BY c.ordinal"
 	case payroll.Settled:
-		return "FROM outcomes c JOIN lines l USING (batch_id, ordinal)" + viewJoins + "WHERE c.batch_id = $1 AND c.ordinal > $2 AND c.state = $3"
+		return "FROM outcomes" + lineOf + viewJoins + "WHERE c.batch_id = $1 AND c.ordinal > $2 AND c.state = $3 ORDER BY c.ordinal"
 	case payroll.DeadLettered, payroll.Superseded:
-		return "FROM outcomes c JOIN lines l USING (batch_id, ordinal)" + viewJoins + "WHERE c.batch_id = $1 AND c.ordinal > $2 AND c.state = $3 AND c.state <> 5"
+		return "FROM outcomes" + lineOf + viewJoins + "WHERE c.batch_id = $1 AND c.ordinal > $2 AND c.state = $3 AND c.state <> 5 ORDER BY c.ordinal"
 	default:
-		return "FROM lines l" + viewJoins + "WHERE l.batch_id = $1 AND l.ordinal > $2 AND ($3::int2 = 0 OR " + stateColumn + " = $3)"
+		return "FROM lines l" + viewJoins + "WHERE l.batch_id = $1 AND l.ordinal > $2 AND ($3::int2 = 0 OR " + stateColumn + " = $3) ORDER BY l.ordinal"
 	}
 }
 
@@ -68,7 +67,7 @@ func (s *Store) Lines(ctx context.Context, batchID int64, state payroll.State, p
 	if err != nil {
 		return nil, "", err
 	}
-	views, err := s.views(ctx, "SELECT "+viewColumns+" "+source(state)+" ORDER BY l.ordinal LIMIT $4", batchID, first(after), int16(state), p.Limit+1)
+	views, err := s.views(ctx, "SELECT "+viewColumns+" "+source(state)+" LIMIT $4", batchID, first(after), int16(state), p.Limit+1)
 	items, next := cut(views, p.Limit, func(v seen) string { return store.EncodeCursor(int64(v.Line.Ordinal)) })
 	return bare(items), next, err
 }

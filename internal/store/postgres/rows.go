@@ -35,6 +35,14 @@ func troubleFields(found *bool, t *payroll.Trouble) []any {
 	}
 }
 
+// troubleOf and outcomeOf are of lines l. OFFSET 0 keeps them what they are, a
+// look at one row of an index for each line: a planner without statistics would
+// rather join the whole tables.
+const (
+	troubleOf = ` LEFT JOIN LATERAL (SELECT * FROM troubles r WHERE r.batch_id = l.batch_id AND r.ordinal = l.ordinal OFFSET 0) r ON true`
+	outcomeOf = ` LEFT JOIN LATERAL (SELECT * FROM outcomes o WHERE o.batch_id = l.batch_id AND o.ordinal = l.ordinal OFFSET 0) o ON true`
+)
+
 // stateColumn is where a line stands: of resume_tokens t, lines l, troubles r, outcomes o.
 const stateColumn = `payroll_line_state(t.next_ordinal, t.cancelled_from, l.live, l.ordinal, r.state, o.state)`
 

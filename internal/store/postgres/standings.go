@@ -16,10 +16,8 @@ const standingSQL = `SELECT ` + lineColumns + `, l.live, ` + stateColumn + `, ` 
 	coalesce(r.cutoff_at, b.cutoff_at), coalesce(f.live_batch_id, 0), coalesce(f.live_ordinal, 0)
 FROM lines l
 JOIN resume_tokens t ON t.batch_id = l.batch_id
-JOIN batches b ON b.id = l.batch_id
-LEFT JOIN troubles r ON r.batch_id = l.batch_id AND r.ordinal = l.ordinal
-LEFT JOIN outcomes o ON o.batch_id = l.batch_id AND o.ordinal = l.ordinal
-LEFT JOIN adoptions f ON f.batch_id = l.batch_id AND f.ordinal = l.ordinal
+JOIN batches b ON b.id = l.batch_id` + troubleOf + outcomeOf + `
+LEFT JOIN LATERAL (SELECT * FROM adoptions f WHERE f.batch_id = l.batch_id AND f.ordinal = l.ordinal OFFSET 0) f ON true
 LEFT JOIN LATERAL (SELECT d.id, d.closed_as FROM dead_letters d WHERE d.batch_id = l.batch_id AND d.ordinal = l.ordinal
 	ORDER BY d.dead_lettered_at DESC, d.id DESC LIMIT 1) d ON true
 WHERE l.batch_id = $1 AND l.ordinal = ANY($2) ORDER BY l.ordinal`
