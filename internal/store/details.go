@@ -1,9 +1,8 @@
 package store
 
 import (
-	"bytes"
 	"errors"
-	"fmt"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -25,43 +24,70 @@ func EncodeDetails(d payroll.Details) []byte {
 // bytes, which are pay data.
 var errDetails = errors.New("stored details cannot be read")
 
-// DecodeDetails reads what EncodeDetails made.
+// DecodeDetails reads what EncodeDetails made, and nothing else: it is on the
+// way of every line that is sent. All texts share one string.
 func DecodeDetails(b []byte) (payroll.Details, error) {
 	if len(b) == 0 {
 		return nil, nil
 	}
-	dec := jsontext.NewDecoder(bytes.NewBuffer(b), jsontext.AllowDuplicateNames(true))
-	if t, err := dec.ReadToken(); err != nil || t.Kind() != jsontext.KindBeginObject {
+	left, found := strings.CutPrefix(string(b), "{")
+	if !found {
 		return nil, errDetails
 	}
-	var d payroll.Details
-	for dec.PeekKind() != jsontext.KindEndObject {
-		m, err := decodeMember(dec)
-		if err != nil {
-			return nil, err
+	d := make(payroll.Details, 0, strings.Count(left, `":`))
+	for more := true; more; left, more = strings.CutPrefix(left, ",") {
+		var m payroll.Detail
+		if m, left, found = cutMember(left); !found {
+			return nil, errDetails
 		}
 		d = append(d, m)
+	}
+	if left != "}" {
+		return nil, errDetails
 	}
 	return d, nil
 }
 
-func decodeMember(dec *jsontext.Decoder) (payroll.Detail, error) {
-	name, err := dec.ReadToken()
-	if err != nil {
-		return payroll.Detail{}, errDetails
+// cutMember takes the first member off the text: a name, which needs no escape,
+// and a scalar.
+func cutMember(text string) (m payroll.Detail, left string, ok bool) {
+	name, left, ok := strings.Cut(strings.TrimPrefix(text, `"`), `":`)
+	if !ok || !strings.HasPrefix(text, `"`) {
+		return m, left, false
 	}
-	m := payroll.Detail{Name: name.String()}
-	value, err := dec.ReadValue()
-	if err != nil {
-		return payroll.Detail{}, errDetails
+	m.Name = name
+	if !strings.HasPrefix(left, `"`) {
+		end := max(strings.IndexAny(left, ",}"), 0)
+		m.JSON, m.Text = left[:end], left[:end]
+		return m, left[end:], isLiteral(m.JSON)
 	}
-	m.JSON, m.Text = string(value), string(value)
-	if value.Kind() == jsontext.KindString {
-		text, err := jsontext.AppendUnquote(nil, value)
-		if err != nil {
-			return payroll.Detail{}, fmt.Errorf("a detail's text: %w", errDetails)
+	m.JSON, left, ok = cutString(left)
+	if !ok {
+		return m, left, false
+	}
+	m.Text = m.JSON[1 : len(m.JSON)-1]
+	if strings.Contains(m.Text, `\`) {
+		text, err := jsontext.AppendUnquote(nil, m.JSON)
+		m.Text, ok = string(text), err == nil
+	}
+	return m, left, ok
+}
+
+// isLiteral reports whether a text looks like a JSON number or boolean, which is
+// all that is stored without quotes.
+func isLiteral(text string) bool {
+	return text == "true" || text == "false" || text != "" && strings.Trim(text, "+-.0123456789Ee") == ""
+}
+
+// cutString takes a JSON string off the text, in its quotes.
+func cutString(text string) (quoted, left string, ok bool) {
+	for i := 1; i < len(text); i++ {
+		switch text[i] {
+		case '\\':
+			i++
+		case '"':
+			return text[:i+1], text[i+1:], true
 		}
-		m.Text = string(text)
 	}
-	return m, nil
+	return "", text, false
 }
