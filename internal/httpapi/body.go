@@ -66,11 +66,8 @@ func encoding(h http.Header) string {
 
 // readSmall reads a whole body that has to arrive within a time.
 func readSmall(w http.ResponseWriter, r *http.Request, within time.Duration) ([]byte, error) {
-	deadline := http.NewResponseController(w)
-	// A connection that has no deadlines (a test's) is not one that can be slow.
-	_ = deadline.SetReadDeadline(time.Now().Add(within))
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(within))
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxSmallBody))
-	_ = deadline.SetReadDeadline(time.Time{})
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):

@@ -42,6 +42,10 @@ func (s *server) observe(next http.Handler) http.Handler {
 		n := &note{}
 		rec := &recorder{ResponseWriter: w, send: s.Send}
 		r = r.WithContext(context.WithValue(r.Context(), noteKey{}, n))
+		if r.ContentLength != 0 {
+			rec.arriving = &arrival{ReadCloser: r.Body, conn: http.NewResponseController(w)}
+			r.Body = rec.arriving
+		}
 		secure(rec.Header())
 		s.answer(rec, r, next)
 		s.finished(r, rec, n, time.Since(begun))
@@ -98,40 +102,4 @@ func secure(h http.Header) {
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("X-Content-Type-Options", "nosniff")
-}
-
-// recorder notes what was answered, and bounds how long the answer may take to
-// leave, from its first byte on.
-type recorder struct {
-	http.ResponseWriter
-	send   time.Duration
-	status int
-	bytes  int64
-}
-
-func (r *recorder) WriteHeader(status int) {
-	if r.status == 0 && status >= 200 {
-		r.status = status
-		_ = http.NewResponseController(r.ResponseWriter).SetWriteDeadline(time.Now().Add(r.send))
-	}
-	r.ResponseWriter.WriteHeader(status)
-}
-
-func (r *recorder) Write(b []byte) (int, error) {
-	if r.status == 0 {
-		r.WriteHeader(http.StatusOK)
-	}
-	n, err := r.ResponseWriter.Write(b)
-	r.bytes += int64(n)
-	return n, err
-}
-
-// Unwrap lets a ResponseController reach the connection.
-func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
-
-func (r *recorder) statusCode() int {
-	if r.status == 0 {
-		return http.StatusOK
-	}
-	return r.status
 }

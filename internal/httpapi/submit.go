@@ -30,8 +30,6 @@ func (s *server) submitBatch(w http.ResponseWriter, r *http.Request) {
 		defer func() { <-s.uploads }()
 		return s.Submitter.Submit(r.Context(), upload)
 	}()
-	// What is written next has nothing to do with how the body arrived.
-	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
 	if err != nil {
 		s.failSubmit(w, r, submitted, err)
 		return
@@ -69,7 +67,6 @@ type patientBody struct {
 }
 
 func (b *patientBody) Read(p []byte) (int, error) {
-	// A connection that has no deadlines (a test's) cannot fall silent.
 	_ = b.conn.SetReadDeadline(time.Now().Add(b.silence))
 	return b.body.Read(p)
 }

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -289,6 +290,7 @@ func (l *ledger) Gates(context.Context) ([]store.Gate, error) { return l.gates, 
 
 // intake is a Submitter that reads the body and answers as it is told.
 type intake struct {
+	mu       sync.Mutex
 	batchKey string
 	replayed bool
 	err      error
@@ -304,6 +306,8 @@ func (i *intake) Submit(_ context.Context, u Upload) (Submitted, error) {
 		<-i.hold
 	}
 	body, err := io.ReadAll(u.Body)
+	i.mu.Lock()
+	defer i.mu.Unlock()
 	i.got, i.body = u, body
 	if i.err != nil {
 		err = i.err
@@ -318,6 +322,7 @@ type letterDesk struct {
 	err    error
 	replay ReplayOrder
 	close  CloseOrder
+	hold   time.Duration // a close takes so long, if its request lives so long
 }
 
 func (d *letterDesk) Replay(ctx context.Context, tn string, id uuid.UUID, o ReplayOrder) (Replayed, error) {
@@ -328,17 +333,28 @@ func (d *letterDesk) Replay(ctx context.Context, tn string, id uuid.UUID, o Repl
 
 func (d *letterDesk) Close(ctx context.Context, tn string, id uuid.UUID, o CloseOrder) error {
 	d.close = o
+	select {
+	case <-time.After(d.hold):
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 	_, err := d.ledger.Letter(ctx, tn, id)
 	return errors.Join(err, d.err)
 }
 
 type resumer struct {
+	mu    sync.Mutex
 	err   error
 	woken []payroll.Unit
 }
 
 func (r *resumer) Resume(context.Context, payroll.Unit) error { return r.err }
-func (r *resumer) Wake(u payroll.Unit)                        { r.woken = append(r.woken, u) }
+
+func (r *resumer) Wake(u payroll.Unit) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.woken = append(r.woken, u)
+}
 
 type fakeVendors map[string]Vendor
 
