@@ -18,7 +18,11 @@ type lineRow struct {
 func (r *lineRow) dest() []any {
 	l := &r.line
 	return []any{
-		&l.Ordinal, fixed{l.Key[:]}, fixed{l.Hash[:]}, fixed{l.AnyVersion[:]}, &l.EmployeeID, &l.Version, &l.Ref,
+		&l.Ordinal,
+		fixed{l.Key[:]},
+		fixed{l.Hash[:]},
+		fixed{l.AnyVersion[:]},
+		&l.EmployeeID, &l.Version, &l.Ref,
 		&l.Amount, &l.Currency, &r.details, &l.Metadata,
 	}
 }

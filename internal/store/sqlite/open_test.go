@@ -12,8 +12,12 @@ import (
 func TestSettingsThatLoseCommitsAreRefused(t *testing.T) {
 	t.Parallel()
 	for _, p := range [][2]string{
-		{"synchronous", "NORMAL"}, {"synchronous", "OFF"}, {"journal_mode", "MEMORY"}, {"journal_mode", "OFF"},
-		{"foreign_keys", "0"}, {"ignore_check_constraints", "1"},
+		{"synchronous", "NORMAL"},
+		{"synchronous", "OFF"},
+		{"journal_mode", "MEMORY"},
+		{"journal_mode", "OFF"},
+		{"foreign_keys", "0"},
+		{"ignore_check_constraints", "1"},
 	} {
 		s, err := Open(t.Context(), newPath(t), WithPragma(p[0], p[1]))
 		if !errors.Is(err, ErrUnsafe) {

@@ -20,9 +20,14 @@ const letterColumns = `d.id, d.tenant, d.vendor, d.batch_id, d.batch_key, d.pay_
 
 func letterDest(l *store.Letter) []any {
 	return []any{
-		fixed{l.ID[:]}, &l.Tenant, &l.Vendor, &l.BatchID, &l.BatchKey, &l.PayPeriod, &l.Ordinal, &l.LineKey, &l.EmployeeID, &l.Amount, &l.Currency,
-		at{&l.CutoffAt}, &l.Status, &l.Reason, &l.Stage, &l.LastStatus, &l.LastError, &l.Attempts, &l.PayloadCut, at{&l.FirstSeenAt},
-		at{&l.DeadLetteredAt}, at{&l.ClosedAt}, &l.ClosedAs, &l.Actor, &l.Note, &l.RootCause,
+		fixed{l.ID[:]},
+		&l.Tenant, &l.Vendor, &l.BatchID, &l.BatchKey, &l.PayPeriod, &l.Ordinal, &l.LineKey, &l.EmployeeID, &l.Amount, &l.Currency,
+		at{&l.CutoffAt},
+		&l.Status, &l.Reason, &l.Stage, &l.LastStatus, &l.LastError, &l.Attempts, &l.PayloadCut,
+		at{&l.FirstSeenAt},
+		at{&l.DeadLetteredAt},
+		at{&l.ClosedAt},
+		&l.ClosedAs, &l.Actor, &l.Note, &l.RootCause,
 	}
 }
 

@@ -15,15 +15,18 @@ type writer struct {
 	closed chan struct{}
 	db     *sql.DB
 	conn   *sql.Conn
-	stmts  map[string]*sql.Stmt // by text; the texts are those of this package, so they are few
+	stmts  map[string]prepared // by text; the texts are those of this package, so they are few
 }
+
+// prepared is a statement that is kept for the next time, until the writer closes.
+type prepared struct{ *sql.Stmt }
 
 func newWriter(ctx context.Context, db *sql.DB) (*writer, error) {
 	conn, err := db.Conn(ctx)
 	if err != nil {
 		return nil, unavailable(err)
 	}
-	w := &writer{turn: make(chan struct{}, 1), closed: make(chan struct{}), db: db, conn: conn, stmts: map[string]*sql.Stmt{}}
+	w := &writer{turn: make(chan struct{}, 1), closed: make(chan struct{}), db: db, conn: conn, stmts: map[string]prepared{}}
 	w.turn <- struct{}{}
 	return w, nil
 }
@@ -58,16 +61,16 @@ func (w *writer) close(ctx context.Context) error {
 	return errors.Join(append(errs, w.conn.Close(), w.db.Close())...)
 }
 
-func (w *writer) stmt(ctx context.Context, text string) (*sql.Stmt, error) {
-	if stmt := w.stmts[text]; stmt != nil {
-		return stmt, nil
+func (w *writer) stmt(ctx context.Context, text string) (prepared, error) {
+	if p, known := w.stmts[text]; known {
+		return p, nil
 	}
 	stmt, err := w.conn.PrepareContext(ctx, text)
 	if err != nil {
-		return nil, fmt.Errorf("prepare: %w", err)
+		return prepared{}, fmt.Errorf("prepare: %w", err)
 	}
-	w.stmts[text] = stmt
-	return stmt, nil
+	w.stmts[text] = prepared{stmt}
+	return w.stmts[text], nil
 }
 
 // write runs do in a transaction of its own. An error rolls everything back.
