@@ -106,7 +106,7 @@ func (g *ledger) lockWithFollowers(ctx context.Context, a store.Amendment) (map[
 }
 
 // wakeFollowers puts items back to pending whose live item left the end state
-// that they had taken from it.
+// that they had taken from it. In a cancelled batch they end as cancelled.
 func (g *ledger) wakeFollowers(ctx context.Context, locked map[int64]*held, batch int64, lines []payroll.Standing, changes []payroll.Change) error {
 	left := leftTheEnd(lines, changes)
 	if len(left) == 0 {
@@ -124,6 +124,9 @@ func (g *ledger) wakeFollowers(ctx context.Context, locked map[int64]*held, batc
 			return err
 		}
 		if err := h.each(ctx, mark{}, ordinals, func(s payroll.Standing) (payroll.Change, bool) {
+			if s.Cancelled {
+				return payroll.Change{Ordinal: s.Line.Ordinal, Event: payroll.Withdrawn}, true
+			}
 			return payroll.Change{Ordinal: s.Line.Ordinal, Event: payroll.Replayed}, true
 		}); err != nil {
 			return err

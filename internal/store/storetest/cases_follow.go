@@ -12,6 +12,7 @@ func followerCases() []testcase {
 		{"followers take a supersession", "an old version in a second batch is sent after all", followSuperseded},
 		{"followers wait while the live item is open", "a follower ends before its payment is known", followNothingYet},
 		{"a replayed live item takes its followers back to work", "a batch says complete while a payment of it is on its way", followReplay},
+		{"a follower in a cancelled batch does not come back", "a cancelled batch is never complete again, or pays", followReplayCancelled},
 		{"followers take a second end too", "a follower stays dead though the person was paid", followAgain},
 		{"an attested payment reaches its followers", "a follower stays dead though the person was paid", followAttested},
 		{"a follower's batch comes back under its unit's epoch", "the owner is fenced from the batch for ever", followerBatchEpoch},
@@ -88,6 +89,21 @@ func followReplay(f *fixture) {
 	if after.ChangeSeq <= before.ChangeSeq {
 		f.Fatalf("change_seq is %d, was %d", after.ChangeSeq, before.ChangeSeq)
 	}
+}
+
+func followReplayCancelled(f *fixture) {
+	live, follower := f.twins()
+	w := f.claim()
+	w.openFresh(live, 1).answer(rejected)
+	w.mirror(follower)
+	follower.stands(payroll.DeadLettered, payroll.Pending)
+	follower.cancel()
+	live.replay(1)
+	same(f, "complete", follower.token().Complete(), true)
+	w.finish(live)
+	w.mirror(follower)
+	same(f, "state", follower.token().State, store.CancelledBatch)
+	same(f, "paid by the follower's batch", follower.token().Amounts["USD"].Earlier, follower.token().Amounts["USD"].Settled)
 }
 
 func followAgain(f *fixture) {
