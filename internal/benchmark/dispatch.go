@@ -22,11 +22,15 @@ func measureDispatch(l *lab) (readings []Reading, err error) {
 	}
 	defer bare.close()
 	counter := &statements{}
-	ours, err := newEngine(l.ctx, db, l.vendorURL, postgres.WithTracer(counter))
+	ledger, err := postgres.Open(l.ctx, db.url, postgres.WithTracer(counter))
 	if err != nil {
 		return nil, err
 	}
-	defer ours.close()
+	ours, err := newEngine(ledger, l.vendorURL)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, ours.close()) }()
 	perChunk := 0.0
 	c, err := compare(l.Sizes.Rounds, l.Sizes.Lines, l.bareDispatch(bare), func() (d time.Duration, err error) {
 		d, perChunk, err = l.ourDispatch(ours, db, counter)

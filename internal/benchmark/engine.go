@@ -2,6 +2,7 @@ package benchmark
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"math/rand/v2"
@@ -11,7 +12,6 @@ import (
 	"payrollgateway/internal/payroll"
 	"payrollgateway/internal/ratelimit"
 	"payrollgateway/internal/store"
-	"payrollgateway/internal/store/postgres"
 	"payrollgateway/internal/vendor"
 )
 
@@ -23,15 +23,11 @@ type engine struct {
 	client *vendor.Client
 }
 
-func newEngine(ctx context.Context, db *database, vendorURL string, options ...postgres.Option) (*engine, error) {
-	s, err := postgres.Open(ctx, db.url, options...)
-	if err != nil {
-		return nil, err
-	}
-	e := &engine{store: s}
+// newEngine takes the store over: close closes it.
+func newEngine(s store.Store, vendorURL string) (e *engine, err error) {
+	e = &engine{store: s}
 	if e.link, err = e.connect(vendorURL); err != nil {
-		e.close()
-		return nil, err
+		return nil, errors.Join(err, e.close())
 	}
 	return e, nil
 }
@@ -79,11 +75,11 @@ func (e *engine) send(ctx context.Context, t store.Tenure) error {
 	return batch.NewRunner(shared, e.link, lease{t}).Run(ctx, ctx)
 }
 
-func (e *engine) close() {
+func (e *engine) close() error {
 	if e.client != nil {
 		e.client.Close()
 	}
-	_ = e.store.Close()
+	return e.store.Close()
 }
 
 // lease is a hold on a unit that outlasts every experiment.
