@@ -73,6 +73,8 @@ func (l letters) Replay(ctx context.Context, tenant string, id uuid.UUID, o http
 	switch done {
 	case batch.ReplayLookUp:
 		return httpapi.ReplayLookUp, nil
+	case batch.ReplayResolved:
+		return httpapi.ReplayResolved, nil
 	case batch.ReplaySettled:
 		return httpapi.ReplaySettled, nil
 	default:

@@ -169,6 +169,8 @@ var successes = []outcome{
 	{op: "getBatch", status: 304, call: header("If-None-Match", `W/"1", W/"417"`)},
 	{op: "resumeBatch", status: 200, world: func(w *world) { w.ledger.token.CompletedAt = w.now }},
 	{op: "replayDeadLetter", status: 200, world: func(w *world) { w.letters.result = ReplaySettled }},
+	{op: "replayDeadLetter", status: 200, world: func(w *world) { w.letters.result = ReplayResolved }},
+	{op: "replayDeadLetter", status: 202, world: func(w *world) { w.letters.result = ReplayLookUp }},
 	{op: "startReplay", status: 200, call: body(`{"filter":{"vendor":"sandbox"},"preview":true}`)},
 }
 

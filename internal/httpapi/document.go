@@ -18,7 +18,8 @@ type operation struct {
 	pattern string // as the document spells the path, which is chi's pattern too
 	scopes  []apigen.Scope
 	params  openapi3.Parameters
-	body    *openapi3.Schema // of a small JSON body; nil = none, or not for us to check
+	body    *openapi3.Schema // of a small JSON body; nil = none, or a stream
+	streams bool             // its body comes in several media types and takes its time
 	item    *openapi3.PathItem
 	spec    *openapi3.Operation
 }
@@ -56,8 +57,13 @@ func readOperation(method, pattern string, item *openapi3.PathItem, op *openapi3
 			o.scopes = append(o.scopes, apigen.Scope(name))
 		}
 	}
-	if op.RequestBody != nil && len(op.RequestBody.Value.Content) == 1 {
-		o.body = op.RequestBody.Value.Content.Get(mediaJSON).Schema.Value
+	if op.RequestBody == nil {
+		return o
+	}
+	if content := op.RequestBody.Value.Content; len(content) > 1 {
+		o.streams = true
+	} else {
+		o.body = content.Get(mediaJSON).Schema.Value
 	}
 	return o
 }

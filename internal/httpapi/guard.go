@@ -5,9 +5,14 @@ import (
 	"crypto/sha256"
 	"net/http"
 	"strings"
+	"time"
 
 	"payrollgateway/internal/httpapi/apigen"
 )
+
+// longestCall bounds every call but an upload: the longest wait, and then what a
+// store may take.
+const longestCall = maxWait + 30*time.Second
 
 // guard stands before every operation: it finds out who calls and whether they
 // may, and holds the request against the document. Nothing behind it runs for a
@@ -30,7 +35,13 @@ func (s *server) guard(next http.Handler) http.Handler {
 			s.fail(w, r, err)
 			return
 		}
-		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callerKey{}, key)))
+		ctx := context.WithValue(r.Context(), callerKey{}, key)
+		if !o.streams {
+			limited, cancel := context.WithTimeout(ctx, longestCall)
+			defer cancel()
+			ctx = limited
+		}
+		next.ServeHTTP(w, r.WithContext(ctx))
 	})
 }
 

@@ -14,20 +14,20 @@ import (
 
 	"payrollgateway/internal/batch"
 	"payrollgateway/internal/httpapi/apigen"
-	real "payrollgateway/internal/intake"
+	bodies "payrollgateway/internal/intake"
 	"payrollgateway/internal/payroll"
 	"payrollgateway/internal/retry"
 	"payrollgateway/internal/store/sqlite"
 )
 
 // realIntake and realLetters are the product's own, in the words of this package.
-type realIntake struct{ *real.Service }
+type realIntake struct{ *bodies.Service }
 
 func (s realIntake) Submit(ctx context.Context, u Upload) (Submitted, error) {
-	a, err := s.Service.Submit(ctx, real.Request{
+	a, err := s.Service.Submit(ctx, bodies.Request{
 		Tenant: u.Tenant, Actor: u.Actor, ContentType: u.ContentType, ContentEncoding: u.ContentEncoding, Query: u.Query, Strict: u.Strict, Body: u.Body, Now: u.Now,
 	})
-	var refused *real.Error
+	var refused *bodies.Error
 	if errors.As(err, &refused) {
 		var faults []apigen.Fault
 		for _, f := range refused.Faults {
@@ -68,10 +68,10 @@ func onLedger(t *testing.T) *world {
 		}
 		t.Cleanup(func() { s.Close() })
 		c.Reader, c.Operations, c.Gates = s, s, s
-		c.Submitter = realIntake{&real.Service{
+		c.Submitter = realIntake{&bodies.Service{
 			Store: s, SpoolDir: t.TempDir(), Known: func() []string { return []string{"sandbox"} },
-			Vendor: func(name string) (real.Vendor, bool) {
-				return real.Vendor{Cap: payroll.DefaultCap(), Corrections: payroll.CorrectionsReplace}, name == "sandbox"
+			Vendor: func(name string) (bodies.Vendor, bool) {
+				return bodies.Vendor{Cap: payroll.DefaultCap(), Corrections: payroll.CorrectionsReplace}, name == "sandbox"
 			},
 		}}
 		c.Letters = realLetters{&batch.Letters{

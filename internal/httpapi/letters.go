@@ -93,19 +93,18 @@ func (s *server) ReplayDeadLetter(ctx context.Context, r apigen.ReplayDeadLetter
 	if err != nil {
 		return nil, err
 	}
-	outcome := apigen.ReplayOutcome{BatchKey: l.BatchKey, LineKey: l.LineKey}
-	switch done {
-	case ReplaySettled:
-		outcome.Outcome = apigen.ReplayedAsAlreadySettled
+	outcome := apigen.ReplayOutcome{Outcome: replayedAs[done], BatchKey: l.BatchKey, LineKey: l.LineKey}
+	if done == ReplaySettled || done == ReplayResolved {
 		return apigen.ReplayDeadLetter200JSONResponse(outcome), nil
-	case ReplayLookUp:
-		outcome.Outcome = apigen.ReplayedAsLookingUp
-	default:
-		outcome.Outcome = apigen.ReplayedAsReplaying
 	}
 	return apigen.ReplayDeadLetter202JSONResponse{
 		Body: outcome, Headers: apigen.ReplayDeadLetter202ResponseHeaders{Location: batchPath(l.BatchKey)},
 	}, nil
+}
+
+var replayedAs = map[Replayed]apigen.ReplayedAs{
+	ReplayTaken: apigen.ReplayedAsReplaying, ReplayLookUp: apigen.ReplayedAsLookingUp,
+	ReplayResolved: apigen.ReplayedAsResolved, ReplaySettled: apigen.ReplayedAsAlreadySettled,
 }
 
 // CloseDeadLetter implements apigen.StrictServerInterface.

@@ -90,9 +90,10 @@ type Replayed int
 
 // The results of a replay.
 const (
-	ReplayTaken   Replayed = iota + 1 // the line is back at work
-	ReplayLookUp                      // the vendor is asked first
-	ReplaySettled                     // settled meanwhile: nothing was done
+	ReplayTaken    Replayed = iota + 1 // the line is back at work
+	ReplayLookUp                       // the vendor is asked first
+	ReplayResolved                     // it ended without another send: its batch is cancelled, or a newer version exists
+	ReplaySettled                      // settled meanwhile: nothing was done
 )
 
 // CloseOrder closes a dead letter without a send: by As, or by AttestPaid.

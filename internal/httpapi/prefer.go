@@ -11,23 +11,22 @@ const maxWait = 60 * time.Second
 
 // preference finds one preference in a Prefer header (RFC 7240): the first that
 // is given counts, names are compared without case, and parameters of a
-// preference are ignored.
-func preference(header, name string) (value string, ok bool) {
+// preference are ignored. "" where it is absent or has no value.
+func preference(header, name string) string {
 	for part := range strings.SplitSeq(header, ",") {
 		main, _, _ := strings.Cut(part, ";")
 		key, value, _ := strings.Cut(main, "=")
 		if strings.EqualFold(strings.TrimSpace(key), name) {
-			return strings.Trim(strings.TrimSpace(value), `"`), true
+			return strings.Trim(strings.TrimSpace(value), `"`)
 		}
 	}
-	return "", false
+	return ""
 }
 
 // waitPreferred reads `wait=N`: at most 60 seconds, 0 where it is absent or no
 // number, since a preference that cannot be understood is ignored.
 func waitPreferred(header string) time.Duration {
-	text, _ := preference(header, "wait")
-	seconds, err := strconv.ParseUint(text, 10, 63)
+	seconds, err := strconv.ParseUint(preference(header, "wait"), 10, 63)
 	if err != nil {
 		return 0
 	}
@@ -37,8 +36,7 @@ func waitPreferred(header string) time.Duration {
 // handlingPreferred reads `handling=strict` or `handling=lenient`; "" where
 // neither is asked for.
 func handlingPreferred(header string) string {
-	handling, _ := preference(header, "handling")
-	if handling = strings.ToLower(handling); handling == "strict" || handling == "lenient" {
+	if handling := strings.ToLower(preference(header, "handling")); handling == "strict" || handling == "lenient" {
 		return handling
 	}
 	return ""

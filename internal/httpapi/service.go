@@ -1,8 +1,10 @@
 package httpapi
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
+	"time"
 
 	"payrollgateway/api"
 	"payrollgateway/internal/httpapi/apigen"
@@ -15,12 +17,17 @@ func writeStatus(w http.ResponseWriter, status string) {
 	_ = json.NewEncoder(w).Encode(map[string]string{"status": status})
 }
 
+// readyWithin bounds how long the store may take to say that it is there.
+const readyWithin = 5 * time.Second
+
 func (s *server) getReadiness(w http.ResponseWriter, r *http.Request) {
 	if s.Draining() {
 		Refuse(apigen.ProblemCodeDraining).write(w)
 		return
 	}
-	ok, causes := s.Ready(r.Context())
+	ctx, cancel := context.WithTimeout(r.Context(), readyWithin)
+	defer cancel()
+	ok, causes := s.Ready(ctx)
 	if ok {
 		writeStatus(w, "ready")
 		return

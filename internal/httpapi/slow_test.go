@@ -79,6 +79,7 @@ func uploadHead(length int) string {
 // TestSlowClientsHoldNobodyUp: 200 uploads at a byte a second leave the health
 // check and other uploads alone.
 func TestSlowClientsHoldNobodyUp(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	address := serve(t, w)
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
@@ -97,7 +98,7 @@ func TestSlowClientsHoldNobodyUp(t *testing.T) {
 		<-pace.C
 		asked := time.Now()
 		answer, err := client.Get("http://" + address + "/healthz")
-		if err != nil || answer.StatusCode != 200 {
+		if err != nil || answer.StatusCode != http.StatusOK {
 			t.Fatalf("health: %v %v", answer, err)
 		}
 		_, _ = io.Copy(io.Discard, answer.Body)
@@ -125,6 +126,7 @@ func TestSlowClientsHoldNobodyUp(t *testing.T) {
 
 // TestASilentClientIsCut: an upload that sends nothing more gets 408.
 func TestASilentClientIsCut(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, func(c *Config) { c.Silence = 50 * time.Millisecond })
 	address := serve(t, w)
 	if status := slowly(t.Context(), address, uploadHead(100), time.Hour); status != http.StatusRequestTimeout {
@@ -135,6 +137,7 @@ func TestASilentClientIsCut(t *testing.T) {
 // TestARefusedClientIsNotWaitedFor guards what net/http does before it answers:
 // it reads the rest of a small body, and once waited for it without an end.
 func TestARefusedClientIsNotWaitedFor(t *testing.T) {
+	t.Parallel()
 	address := serve(t, newWorld(t))
 	for name, c := range map[string]struct {
 		head   string
@@ -154,6 +157,7 @@ func TestARefusedClientIsNotWaitedFor(t *testing.T) {
 
 // TestASlowSmallBodyIsCut although it never falls silent.
 func TestASlowSmallBodyIsCut(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, func(c *Config) { c.Silence = 100 * time.Millisecond })
 	address := serve(t, w)
 	head := "POST /v1/replays HTTP/1.1\r\nHost: gateway\r\nAuthorization: Bearer key-operate\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n"
@@ -165,6 +169,7 @@ func TestASlowSmallBodyIsCut(t *testing.T) {
 // TestADeadlineEndsWithItsBody: a request that goes on for longer than a body
 // may take is not cut for it.
 func TestADeadlineEndsWithItsBody(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, func(c *Config) { c.Silence = 50 * time.Millisecond })
 	w.letters.hold = 150 * time.Millisecond
 	address := serve(t, w)
@@ -182,7 +187,7 @@ func TestADeadlineEndsWithItsBody(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer answer.Body.Close()
-	if text, _ := io.ReadAll(answer.Body); answer.StatusCode != 200 {
+	if text, _ := io.ReadAll(answer.Body); answer.StatusCode != http.StatusOK {
 		t.Errorf("%d %s", answer.StatusCode, text)
 	}
 }

@@ -457,6 +457,7 @@ const (
 	ReplayedAsAlreadySettled ReplayedAs = "already_settled"
 	ReplayedAsLookingUp      ReplayedAs = "looking_up"
 	ReplayedAsReplaying      ReplayedAs = "replaying"
+	ReplayedAsResolved       ReplayedAs = "resolved"
 )
 
 // Valid indicates whether the value is a known member of the ReplayedAs enum.
@@ -467,6 +468,8 @@ func (e ReplayedAs) Valid() bool {
 	case ReplayedAsLookingUp:
 		return true
 	case ReplayedAsReplaying:
+		return true
+	case ReplayedAsResolved:
 		return true
 	default:
 		return false
@@ -1325,7 +1328,8 @@ type ReplayOutcome struct {
 
 	// Outcome - `replaying`: it will be sent
 	// - `looking_up`: the vendor is asked first; it will be sent only if it was not paid
-	// - `already_settled`: nothing is sent
+	// - `already_settled`: nothing is sent, the line was settled meanwhile
+	// - `resolved`: nothing is sent, its batch was cancelled or a newer version took its place
 	Outcome ReplayedAs `json:"outcome"`
 }
 
@@ -1340,7 +1344,8 @@ type ReplayPreview struct {
 
 // ReplayedAs - `replaying`: it will be sent
 // - `looking_up`: the vendor is asked first; it will be sent only if it was not paid
-// - `already_settled`: nothing is sent
+// - `already_settled`: nothing is sent, the line was settled meanwhile
+// - `resolved`: nothing is sent, its batch was cancelled or a newer version took its place
 type ReplayedAs string
 
 // ResumeToken defines model for ResumeToken.
