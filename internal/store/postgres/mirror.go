@@ -13,15 +13,15 @@ import (
 // Mirror gives followers the end of the live item they follow.
 func (s *Store) Mirror(ctx context.Context, batchID, epoch int64, now time.Time, limit int) (int, error) {
 	var current int64
-	var any bool
+	var followers bool
 	err := s.pool.QueryRow(ctx, "SELECT "+epochOf+", t.completed_at IS NULL AND EXISTS (SELECT FROM adoptions f WHERE f.batch_id = t.batch_id) FROM resume_tokens t WHERE t.batch_id = $1", batchID).
-		Scan(&current, &any)
+		Scan(&current, &followers)
 	switch {
 	case err != nil:
 		return 0, translate(err)
 	case current != epoch:
 		return 0, store.ErrFenced
-	case !any:
+	case !followers:
 		return 0, nil
 	}
 	var n int
@@ -125,12 +125,12 @@ func (h *held) take(ctx context.Context, ends []end) error {
 		}
 	}
 	return h.each(ctx, m, ordinals, func(s payroll.Standing) (payroll.Change, bool) {
-		return follow(s, of[s.Line.Ordinal], h)
+		return follow(s, of[s.Line.Ordinal])
 	})
 }
 
 // follow is what a follower takes from its live item.
-func follow(s payroll.Standing, e end, h *held) (payroll.Change, bool) {
+func follow(s payroll.Standing, e end) (payroll.Change, bool) {
 	c := payroll.Change{Ordinal: s.Line.Ordinal}
 	switch {
 	case e.state == payroll.Settled:

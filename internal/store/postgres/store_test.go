@@ -2,9 +2,7 @@ package postgres_test
 
 import (
 	"context"
-	"fmt"
-	"net/url"
-	"sync/atomic"
+	"sync"
 	"testing"
 	"time"
 
@@ -20,8 +18,8 @@ import (
 const patience = time.Minute
 
 func TestPostgresKeepsWhatAStorePromises(t *testing.T) {
-	fresh := template(t)
-	storetest.Run(t, func(t *testing.T) store.Store { return openAt(t, fresh(t)) })
+	empty := &databases{t: t}
+	storetest.Run(t, func(t *testing.T) store.Store { return openAt(t, empty.lend(t)) })
 }
 
 // open opens a store on an empty database of the test's own.
@@ -40,34 +38,38 @@ func openAt(t *testing.T, url string, opts ...postgres.Option) *postgres.Store {
 	return s
 }
 
-// template migrates one database and gives each caller a copy of it: a case of
-// the suite takes less time than the migrations before it.
-func template(t *testing.T) func(*testing.T) string {
+// databases are lent to the cases of a suite, one after another: to empty one
+// takes less time than to make one.
+type databases struct {
+	t    *testing.T // they are dropped at its end
+	mu   sync.Mutex
+	free []string
+}
+
+func (d *databases) lend(t *testing.T) string {
 	t.Helper()
-	of := pgtest.URL(t)
-	s, err := postgres.Open(t.Context(), of)
-	if err != nil {
-		t.Fatal(err)
+	at := d.take()
+	t.Cleanup(func() {
+		execute(t, at, `DO $$ BEGIN EXECUTE (SELECT 'TRUNCATE ' || string_agg(quote_ident(tablename), ', ') || ' RESTART IDENTITY'
+			FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'goose_db_version'); END $$`)
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.free = append(d.free, at)
+	})
+	return at
+}
+
+func (d *databases) take() string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if n := len(d.free); n > 0 {
+		at := d.free[n-1]
+		d.free = d.free[:n-1]
+		return at
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	u, err := url.Parse(of)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var copies atomic.Int32
-	return func(t *testing.T) string {
-		t.Helper()
-		source := u.Path[1:]
-		copied := *u
-		copied.Path = fmt.Sprintf("/%s_%d", source, copies.Add(1))
-		admin := *u
-		admin.Path = "/postgres"
-		execute(t, admin.String(), fmt.Sprintf("CREATE DATABASE %s TEMPLATE %s", copied.Path[1:], source))
-		t.Cleanup(func() { execute(t, admin.String(), fmt.Sprintf("DROP DATABASE %s WITH (FORCE)", copied.Path[1:])) })
-		return copied.String()
-	}
+	at := pgtest.URL(d.t)
+	openAt(d.t, at) // migrates it
+	return at
 }
 
 // execute runs statements on a connection of their own, also after the test's
