@@ -29,8 +29,11 @@ no_race=(
 # Of one package; all of them together have 12 minutes on two cores.
 timeout=8m
 
+# Most of what the end-to-end tests do is wait: for a vendor that does not
+# answer, for an attempt to become quiet. So more of them run at once than
+# there are cores.
 events() { # events FLAG... PACKAGE...
-  go test -json -count=1 -vet=off -timeout="$timeout" "$@"
+  go test -json -count=1 -vet=off -parallel=8 -timeout="$timeout" "$@"
 }
 
 # both: the events of the two runs, and a failure of either as its status.
