@@ -60,7 +60,7 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdin i
 		if err != nil {
 			return false, err
 		}
-		if err := os.WriteFile(f.out, []byte(benchmark.Page(w, results)), 0o644); err != nil { //nolint:gosec // documentation
+		if err := os.WriteFile(f.out, []byte(benchmark.Page(w, results)), 0o644); err != nil {
 			return false, err
 		}
 	}

@@ -129,7 +129,7 @@ func (b *bareLoop) post(ctx context.Context, body []byte) (status int, err error
 	if err != nil {
 		return 0, err
 	}
-	defer response.Body.Close()
+	defer func() { _ = response.Body.Close() }()
 	if _, err := io.Copy(io.Discard, response.Body); err != nil {
 		return 0, err
 	}

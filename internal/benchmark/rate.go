@@ -51,7 +51,7 @@ func (l *lab) arrivalsSince(ctx context.Context, begun time.Time) (arrivals []in
 	if err != nil {
 		return nil, err
 	}
-	defer response.Body.Close()
+	defer func() { _ = response.Body.Close() }()
 	var all []int64
 	if err := json.NewDecoder(response.Body).Decode(&all); err != nil {
 		return nil, err
