@@ -66,7 +66,9 @@ func encoding(h http.Header) string {
 
 // readSmall reads a whole body that has to arrive within a time.
 func readSmall(w http.ResponseWriter, r *http.Request, within time.Duration) ([]byte, error) {
-	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(within))
+	if a, ok := r.Body.(*arrival); ok {
+		a.until = time.Now().Add(within)
+	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxSmallBody))
 	var tooLarge *http.MaxBytesError
 	switch {

@@ -43,7 +43,7 @@ func (s *server) observe(next http.Handler) http.Handler {
 		rec := &recorder{ResponseWriter: w, send: s.Send}
 		r = r.WithContext(context.WithValue(r.Context(), noteKey{}, n))
 		if r.ContentLength != 0 {
-			rec.arriving = &arrival{ReadCloser: r.Body, conn: http.NewResponseController(w)}
+			rec.arriving = &arrival{ReadCloser: r.Body, conn: http.NewResponseController(w), silence: s.Silence}
 			r.Body = rec.arriving
 		}
 		secure(rec.Header())

@@ -8,7 +8,7 @@ import (
 )
 
 // Connections that have no deadlines (a test's) have no slow clients either: the
-// errors of setting one are left alone in this file and where bodies are read.
+// errors of setting one are left alone in this file.
 
 // recorder notes what was answered, and bounds how long the answer may take to
 // leave, from its first byte on.
@@ -57,21 +57,29 @@ func (r *recorder) statusCode() int {
 // would wait for a silent client for ever.
 const linger = time.Second
 
-// arrival is a request's body on its way. Deadlines that readers set on it end
-// with it.
+// arrival is a request's body on its way. It fails with os.ErrDeadlineExceeded
+// when nothing arrives for too long. Once it has arrived whole it sets no
+// deadline any more: one that net/http meets while it watches the connection of
+// a call that goes on would end the call.
 type arrival struct {
 	io.ReadCloser
-	conn  *http.ResponseController
-	whole bool
+	conn    *http.ResponseController
+	silence time.Duration // the longest that nothing may arrive
+	until   time.Time     // by when all of it must have arrived; zero = whenever
+	whole   bool
 }
 
 // Read implements io.Reader.
 func (a *arrival) Read(p []byte) (int, error) {
-	n, err := a.ReadCloser.Read(p)
-	if errors.Is(err, io.EOF) && !a.whole {
-		a.whole = true
-		_ = a.conn.SetReadDeadline(time.Time{})
+	if !a.whole {
+		deadline := time.Now().Add(a.silence)
+		if !a.until.IsZero() && a.until.Before(deadline) {
+			deadline = a.until
+		}
+		_ = a.conn.SetReadDeadline(deadline)
 	}
+	n, err := a.ReadCloser.Read(p)
+	a.whole = a.whole || errors.Is(err, io.EOF)
 	return n, err
 }
 

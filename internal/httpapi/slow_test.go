@@ -171,23 +171,25 @@ func TestASlowSmallBodyIsCut(t *testing.T) {
 func TestADeadlineEndsWithItsBody(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(c *Config) { c.Silence = 50 * time.Millisecond })
-	w.letters.hold = 150 * time.Millisecond
+	w.letters.hold, w.intake.after = 150*time.Millisecond, 150*time.Millisecond
 	address := serve(t, w)
-	call := samples()["closeDeadLetter"]
-	r, err := http.NewRequestWithContext(t.Context(), call.method, "http://"+address+call.path, strings.NewReader(call.body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Header.Set("Authorization", "Bearer key-operate")
-	r.Header.Set("Content-Type", "application/json")
 	client := &http.Client{Transport: &http.Transport{}, Timeout: 5 * time.Second}
 	defer client.CloseIdleConnections()
-	answer, err := client.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer answer.Body.Close()
-	if text, _ := io.ReadAll(answer.Body); answer.StatusCode != http.StatusOK {
-		t.Errorf("%d %s", answer.StatusCode, text)
+	for op, status := range map[string]int{"closeDeadLetter": 200, "submitBatch": 202} {
+		call := samples()[op]
+		r, err := http.NewRequestWithContext(t.Context(), call.method, "http://"+address+call.path, strings.NewReader(call.body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", "Bearer key-all")
+		r.Header.Set("Content-Type", "application/json")
+		answer, err := client.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text, _ := io.ReadAll(answer.Body); answer.StatusCode != status {
+			t.Errorf("%s: %d %s", op, answer.StatusCode, text)
+		}
+		answer.Body.Close()
 	}
 }

@@ -3,9 +3,7 @@ package httpapi
 import (
 	"context"
 	"encoding/json"
-	"io"
 	"net/http"
-	"time"
 
 	"payrollgateway/internal/httpapi/apigen"
 	"payrollgateway/internal/payroll"
@@ -15,7 +13,7 @@ import (
 // submitBatch takes a pay run in. It is written by hand because its body comes
 // in three media types and is streamed.
 func (s *server) submitBatch(w http.ResponseWriter, r *http.Request) {
-	upload, err := s.upload(w, r)
+	upload, err := s.upload(r)
 	if err != nil {
 		s.fail(w, r, err)
 		return
@@ -42,7 +40,7 @@ func (s *server) submitBatch(w http.ResponseWriter, r *http.Request) {
 
 // upload is the request as the intake wants it, or a refusal before a byte of
 // the body is read.
-func (s *server) upload(w http.ResponseWriter, r *http.Request) (Upload, error) {
+func (s *server) upload(r *http.Request) (Upload, error) {
 	if s.Draining() {
 		return Upload{}, Refuse(apigen.ProblemCodeDraining)
 	}
@@ -54,21 +52,8 @@ func (s *server) upload(w http.ResponseWriter, r *http.Request) (Upload, error) 
 	key := caller(r.Context())
 	return Upload{
 		Tenant: key.Tenant, Actor: key.ID, ContentType: r.Header.Get("Content-Type"), ContentEncoding: coding, Query: r.URL.Query(),
-		Strict: handlingPreferred(r.Header.Get("Prefer")) == "strict", Body: &patientBody{body: r.Body, conn: http.NewResponseController(w), silence: s.Silence}, Now: s.Now(),
+		Strict: handlingPreferred(r.Header.Get("Prefer")) == "strict", Body: r.Body, Now: s.Now(),
 	}, nil
-}
-
-// patientBody ends a body that has fallen silent; how slowly it may arrive is
-// measured by the intake.
-type patientBody struct {
-	body    io.Reader
-	conn    *http.ResponseController
-	silence time.Duration
-}
-
-func (b *patientBody) Read(p []byte) (int, error) {
-	_ = b.conn.SetReadDeadline(time.Now().Add(b.silence))
-	return b.body.Read(p)
 }
 
 // failSubmit answers a refusal; that of another content names the batch.

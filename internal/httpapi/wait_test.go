@@ -150,3 +150,22 @@ func TestPreferences(t *testing.T) {
 		}
 	}
 }
+
+// hangs is a Reader whose store does not answer.
+type hangs struct{ *ledger }
+
+func (hangs) Line(ctx context.Context, _, _ string) (store.LineView, error) {
+	<-ctx.Done()
+	return store.LineView{}, ctx.Err()
+}
+
+func TestNoCallWaitsForAStoreForEver(t *testing.T) {
+	w := newWorld(t, func(c *Config) { c.Reader = hangs{c.Reader.(*ledger)} })
+	synctest.Test(t, func(t *testing.T) {
+		begun := time.Now()
+		rec := w.do(samples()["getLine"].request())
+		if took := time.Since(begun); codeOf(rec) != "store_unavailable" || took != longestCall {
+			t.Errorf("%d %s after %v", rec.Code, rec.Body, took)
+		}
+	})
+}

@@ -298,14 +298,23 @@ type intake struct {
 	body     []byte
 	begun    chan struct{} // closed at the first body, where it is set
 	hold     chan struct{} // waited for, where it is set
+	after    time.Duration // goes on for so long after the body, if its request lives so long
 }
 
-func (i *intake) Submit(_ context.Context, u Upload) (Submitted, error) {
+func (i *intake) Submit(ctx context.Context, u Upload) (Submitted, error) {
 	if i.hold != nil {
 		close(i.begun)
 		<-i.hold
 	}
 	body, err := io.ReadAll(u.Body)
+	if i.after > 0 {
+		_, _ = u.Body.Read(make([]byte, 1)) // past its end, as decoders do
+		select {
+		case <-time.After(i.after):
+		case <-ctx.Done():
+			err = ctx.Err()
+		}
+	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.got, i.body = u, body
