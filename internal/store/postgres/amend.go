@@ -2,6 +2,8 @@ package postgres
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -42,6 +44,9 @@ func (g *ledger) amend(ctx context.Context, a store.Amendment) (store.Applied, e
 	if a.Close != nil {
 		m.note = *a.Close
 	}
+	if err := mayComeBack(lines, changes); err != nil {
+		return store.Applied{}, err
+	}
 	if err := h.change(ctx, m, lines, changes); err != nil {
 		return store.Applied{}, err
 	}
@@ -54,6 +59,23 @@ func (g *ledger) amend(ctx context.Context, a store.Amendment) (store.Applied, e
 	b := h.token.Batch
 	err = g.record(ctx, b.Tenant, a.Actor, a.Action, b.Key(), a.Detail)
 	return store.Applied{Token: h.token, Changes: h.changes, Dead: h.dead}, err
+}
+
+// errMoved: only the live item of a payment can be put back to work.
+var errMoved = errors.New("the line's payment has moved to another batch's item")
+
+// mayComeBack refuses to put an item back to work that has lost its key.
+func mayComeBack(lines []payroll.Standing, changes []payroll.Change) error {
+	for _, s := range lines {
+		back := slices.ContainsFunc(changes, func(c payroll.Change) bool {
+			to, ok := payroll.Transition(s.State, c.Event)
+			return c.Ordinal == s.Line.Ordinal && ok && !to.AtRest()
+		})
+		if back && s.State.AtRest() && !s.Live {
+			return fmt.Errorf("line %d: %w", s.Line.Ordinal, errMoved)
+		}
+	}
+	return nil
 }
 
 // settleAll settles the batches that take part, in their order.

@@ -61,6 +61,18 @@ func (b *batch) lineKey(ordinal int32) string {
 	return payroll.LineKey(b.tenant(), b.draft.batch.PayPeriod, b.item(ordinal).Line.Key)
 }
 
+// keyOf is the line key of an item.
+func (f *fixture) keyOf(r payroll.LineRef) string {
+	f.Helper()
+	for _, b := range f.batches {
+		if b.id == r.Batch {
+			return b.lineKey(r.Ordinal)
+		}
+	}
+	f.Fatalf("no batch %d was submitted", r.Batch)
+	return ""
+}
+
 func (b *batch) ref(ordinal int32) payroll.LineRef {
 	return payroll.LineRef{Batch: b.id, Ordinal: ordinal}
 }

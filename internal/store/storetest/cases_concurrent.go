@@ -21,6 +21,10 @@ func concurrentCases() []testcase {
 		{"opens and a cancel at once", "a cancelled line is sent", opensAndCancel},
 		{"opens at once", "a line is in two requests", opensAtOnce},
 		{"answers at once", "an answer counts twice", answersAtOnce},
+		{"intake and take-overs at once", "the owner is fenced from a batch that came while it took over", intakeAndClaim},
+		{"replays and take-overs at once", "the owner is fenced from a batch that came back while it took over", replayAndClaim},
+		{"opens and a newer version at once", "both versions are sent", opensAndVersion},
+		{"followers mirrored at once", "two followers are promoted", mirrorsAtOnce},
 		{"opposite orders", "a deadlock reaches a caller", oppositeOrders},
 		{"readers see whole writes", "a status page shows counts that do not add up", readersSeeWhole},
 	}

@@ -15,6 +15,7 @@ func contestCases() []testcase {
 		{"a dead letter is taken up by the next batch", "a corrected run leaves a dead letter and an unpaid person", retakeDead},
 		{"a dead letter that may have been paid is followed", "a person is paid a second time behind outcome_unknown", followParked},
 		{"a closed dead letter is not taken up", "a person paid by cheque is paid again", closedStays},
+		{"an item that lost its key does not come back", "a replay of the old item pays beside the new one", lostKeyStays},
 		{"an open line is followed", "two batches send the same payment", followOpen},
 		{"of many batches with a key one is live", "one payment is sent once by each batch", manyBatchesOneLive},
 		{"a retake while followers wait", "a follower is sent beside the new live item, or waits for ever", retakeWithFollower},
@@ -142,6 +143,19 @@ func closedStays(f *fixture) {
 	second.stands(payroll.DeadLettered)
 	same(f, "how it was closed", first.letter(2).ClosedAs, string(payroll.WrittenOff))
 	same(f, "what is left to do", second.token().Complete(), true)
+}
+
+func lostKeyStays(f *fixture) {
+	first := f.submit(pay("ann"))
+	w := f.claim()
+	w.openFresh(first, 1).answer(rejected)
+	second := f.submit(pay("ann"))
+	f.unchanged("a replay of the item that lost its key", func() {
+		if _, err := f.store.Amend(f.Context(), first.amendment("replay", backToWork(f.now), 1)); err == nil {
+			f.Fatalf("an item without its key went back to work")
+		}
+	})
+	same(f, "lines to be sent", first.sendable()+second.sendable(), 1)
 }
 
 func followOpen(f *fixture) {

@@ -13,6 +13,7 @@ func followerCases() []testcase {
 		{"followers wait while the live item is open", "a follower ends before its payment is known", followNothingYet},
 		{"a replayed live item takes its followers back to work", "a batch says complete while a payment of it is on its way", followReplay},
 		{"a follower in a cancelled batch does not come back", "a cancelled batch is never complete again, or pays", followReplayCancelled},
+		{"a follower is not replayed by itself", "a payment is sent by an item that does not hold its key", followNotReplayed},
 		{"followers take a second end too", "a follower stays dead though the person was paid", followAgain},
 		{"an attested payment reaches its followers", "a follower stays dead though the person was paid", followAttested},
 		{"a follower's batch comes back under its unit's epoch", "the owner is fenced from the batch for ever", followerBatchEpoch},
@@ -27,6 +28,8 @@ func mirrorCases() []testcase {
 		{"a follower of a batch that had completed is promoted", "a payment is lost between a replay and a cancel", promoteCompleted},
 		{"a line cancelled after it came back promotes too", "a cancel that waits for an answer loses the follower", promoteAfterWithdrawal},
 		{"a promoted line is sent like any other", "a promoted follower is never sent", promotedIsSent},
+		{"a follower is not promoted past a newer version", "the old version is paid beside the new one", promoteSuperseded},
+		{"a promoted line waits where the cancelled one waited", "a correction is paid while the old version may be", promoteBlocked},
 		{"mirroring is bounded and can be repeated", "one poll locks a huge batch", mirrorLimit},
 	}
 }
@@ -104,6 +107,18 @@ func followReplayCancelled(f *fixture) {
 	w.mirror(follower)
 	same(f, "state", follower.token().State, store.CancelledBatch)
 	same(f, "paid by the follower's batch", follower.token().Amounts["USD"].Earlier, follower.token().Amounts["USD"].Settled)
+}
+
+func followNotReplayed(f *fixture) {
+	live, follower := f.twins()
+	w := f.claim()
+	w.openFresh(live, 2).answer(rejected)
+	w.mirror(follower)
+	f.unchanged("a replay of a follower", func() {
+		if _, err := f.store.Amend(f.Context(), follower.amendment("replay", backToWork(f.now), 1)); err == nil {
+			f.Fatalf("a follower went back to work by itself")
+		}
+	})
 }
 
 func followAgain(f *fixture) {
@@ -228,6 +243,27 @@ func promotedIsSent(f *fixture) {
 	follower.stands(payroll.Settled)
 	same(f, "settled as", follower.line(2).SettledAs, payroll.Created)
 	same(f, "state", follower.token().State, store.Completed)
+}
+
+func promoteSuperseded(f *fixture) {
+	live, follower := f.submit(pay("ann")), f.submit(pay("ann"))
+	live.cancel()
+	newer := f.overtakes()
+	w := f.claim()
+	w.mirror(follower)
+	follower.stands(payroll.Superseded)
+	w.finish(newer)
+	newer.stands(payroll.Settled)
+}
+
+func promoteBlocked(f *fixture) {
+	old := f.submit(pay("ann"))
+	w := f.claim()
+	w.openFresh(old, 1)
+	live, follower := f.overtakes(), f.overtakes()
+	live.cancel()
+	w.mirror(follower)
+	follower.waitsBehind(old.ref(1), payroll.InFlight)
 }
 
 func mirrorLimit(f *fixture) {

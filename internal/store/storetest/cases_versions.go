@@ -22,6 +22,8 @@ func versionCases() []testcase {
 		{"another line_ref is another payment", "a bonus replaces the salary", versionOtherRef},
 		{"a replay of a superseded payment knows it", "a replayed old version is paid beside the new one", versionKnownToReplay},
 		{"a line that comes back while a newer version exists", "a returned old version is sent again", versionKnownToAnswer},
+		{"a new version at another vendor replaces too", "two vendors each pay a version", versionElsewhere},
+		{"a cancelled correction that comes again waits again", "a correction is paid while the old version may be", versionRetakenWaits},
 		{"a blocked line goes on when it is let go", "a correction waits for ever", versionUnblocked},
 	}
 }
@@ -74,6 +76,7 @@ func (b *batch) waitsBehind(ref payroll.LineRef, s payroll.State) {
 	b.f.Helper()
 	b.stands(payroll.Pending)
 	same(b.f, "blocked by", b.trouble(1).BlockedBy, ref)
+	same(b.f, "blocked by the key", b.line(1).BlockedBy, b.f.keyOf(ref))
 	same(b.f, "lines to be sent", b.sendable(), 0)
 	blocked := b.blocked()
 	same(b.f, "lines that wait", len(blocked), 1)
@@ -227,6 +230,28 @@ func versionKnownToAnswer(f *fixture) {
 	newer.waitsBehind(old.ref(1), payroll.Superseded)
 }
 
+func versionElsewhere(f *fixture) {
+	old := f.submit(pay("ann"), pay("bob"))
+	w := f.claim()
+	o := w.planFresh(old, 2)
+	f.elsewhere().overtakes()
+	old.stands(payroll.Superseded, payroll.Pending)
+	f.unchanged("an open planned before", func() { f.mustBe(f.store.Open(f.Context(), o), store.ErrChanged) })
+}
+
+func versionRetakenWaits(f *fixture) {
+	old := f.submit(pay("ann"))
+	w := f.claim()
+	w.openFresh(old, 1)
+	f.overtakes().cancel()
+	second := f.overtakes()
+	second.waitsBehind(old.ref(1), payroll.InFlight)
+	w.decide(second, givenUp(payroll.CutoffPassed, payroll.StageSend), 1)
+	third := f.overtakes()
+	third.waitsBehind(old.ref(1), payroll.InFlight)
+	same(f, "blocked", third.receipt.Blocked, 1)
+}
+
 func versionUnblocked(f *fixture) {
 	old := f.submit(pay("ann"))
 	w := f.claim()
@@ -235,6 +260,7 @@ func versionUnblocked(f *fixture) {
 	a.answer(rejected)
 	w.decide(newer, unblocked(f.now), 1)
 	same(f, "lines that wait", len(newer.blocked()), 0)
+	same(f, "blocked by", newer.line(1).BlockedBy, "")
 	w.finish(newer)
 	newer.stands(payroll.Settled)
 }

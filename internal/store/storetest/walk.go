@@ -5,13 +5,14 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"testing"
 	"time"
 
 	"payrollgateway/internal/payroll"
 	"payrollgateway/internal/store"
 )
 
-// Walks are this many, each of this many steps; the same seed walks the same way.
+// Walks of the suite are this many, each of this many steps.
 const (
 	walks     = 6
 	walkSteps = 120
@@ -21,13 +22,26 @@ const (
 func walkCases() []testcase {
 	cases := make([]testcase, walks)
 	for i := range cases {
-		seed := uint64(i + 1)
-		cases[i] = testcase{
-			fmt.Sprintf("random walk of seed %d", seed), "some order of ordinary steps loses a line or a cent",
-			func(f *fixture) { newWalker(f, seed).walk() },
-		}
+		cases[i] = walkOf(uint64(i+1), walkSteps)
 	}
 	return cases
+}
+
+// walkOf is the walk of a seed; the same seed walks the same way.
+func walkOf(seed uint64, steps int) testcase {
+	return testcase{
+		fmt.Sprintf("random walk of seed %d", seed), "some order of ordinary steps loses a line or a cent",
+		func(f *fixture) { newWalker(f, seed).walk(steps) },
+	}
+}
+
+// Walk takes random walks of other seeds and lengths than Run does, for soak tests.
+func Walk(t *testing.T, open func(t *testing.T) store.Store, seeds []uint64, steps int) {
+	t.Helper()
+	for _, seed := range seeds {
+		c := walkOf(seed, steps)
+		t.Run(c.name, func(t *testing.T) { c.hold(t, open) })
+	}
 }
 
 // walker takes random steps, also as a worker that was overtaken, and brings
@@ -43,14 +57,14 @@ func newWalker(f *fixture, seed uint64) *walker {
 	return &walker{fixture: f, rng: rand.New(rand.NewPCG(seed, 7))}
 }
 
-func (w *walker) walk() {
+func (w *walker) walk(n int) {
 	w.run()
 	w.takeOver()
 	steps := []func(){
 		w.run, w.again, w.fresh, w.fresh, w.fresh, w.answer, w.answer, w.answer, w.answer, w.due, w.due, w.lookUp,
 		w.giveUp, w.unblock, w.mirrorOne, w.cancelOne, w.replay, w.close, w.attest, w.takeOver, w.wait, w.wait,
 	}
-	for range walkSteps {
+	for range n {
 		steps[w.rng.IntN(len(steps))]()
 	}
 	w.rest()
