@@ -48,13 +48,13 @@ func (r *Runner) open(soft, hard context.Context, x *exchange, kind ratelimit.Ki
 	}
 	r.Observer.Waited(r.tenure.Unit.Vendor, r.Now().Sub(began))
 	now := r.Now()
-	if r.lease.Deadline().Before(now) || x.attempt.Kind == payroll.Submit && d.late(now) && o.Next > 0 {
+	if r.lease.Deadline().Before(now) || !r.stillRight(x, now) {
 		pass.Leave()
 		return false, nil
 	}
 	x.pass, x.probe = pass, kind == ratelimit.Probe
 	x.attempt.No, x.attempt.Epoch = d.NextAttempt, r.tenure.Epoch
-	x.attempt.SentAt, x.attempt.SendBefore = now, now.Add(fence)
+	x.attempt.SentAt, x.attempt.SendBefore = now, x.sendBefore(now)
 	o.Attempt = x.attempt
 	if err := r.commit(hard, x, o); err != nil {
 		pass.Leave()
@@ -62,6 +62,41 @@ func (r *Runner) open(soft, hard context.Context, x *exchange, kind ratelimit.Ki
 	}
 	r.senders.Go(func() error { return r.send(hard, x) })
 	return true, r.show(hard, d, shown{state: store.InProgress})
+}
+
+// stillRight reports whether a request may go out now as it was planned: the
+// wait for the limits may have outlasted a cut-off or the vendor's memory.
+func (r *Runner) stillRight(x *exchange, now time.Time) bool {
+	switch {
+	case x.attempt.Kind != payroll.Submit:
+		return true
+	case x.due == nil:
+		return !x.desk.late(now)
+	default:
+		return r.sendable(x.desk, x.due)
+	}
+}
+
+// sendBefore bounds when a request is written: the fence, or the earliest
+// cut-off of its lines.
+func (x *exchange) sendBefore(now time.Time) time.Time {
+	before := now.Add(fence)
+	if x.attempt.Kind != payroll.Submit {
+		return before
+	}
+	cutoffs := []time.Time{x.desk.Batch.CutoffAt}
+	if x.due != nil {
+		cutoffs = cutoffs[:0]
+	}
+	for _, l := range x.due {
+		cutoffs = append(cutoffs, x.desk.cutoff(l.Trouble))
+	}
+	for _, c := range cutoffs {
+		if !c.IsZero() && c.Before(before) {
+			before = c
+		}
+	}
+	return before
 }
 
 // commit records the attempt. It counts as waited for before it exists, so that
@@ -204,7 +239,7 @@ func (r *Runner) work(x *exchange, answer vendor.Exchange, j vendor.Judgement) s
 	for i, reading := range j.Lines {
 		o := x.attempt.Ordinals[i]
 		if fresh && reading.Verdict == payroll.VerdictSettled && !reading.Conflict {
-			w.Clean = append(w.Clean, store.SettledLine{Ordinal: o, As: reading.As, Status: reading.Status, Reference: reading.Reference})
+			w.Clean = append(w.Clean, settled(x.chunk.Lines[i].Line, reading))
 			continue
 		}
 		w.Ordinals = append(w.Ordinals, o)
@@ -214,6 +249,12 @@ func (r *Runner) work(x *exchange, answer vendor.Exchange, j vendor.Judgement) s
 		w.Decide = r.decideBy(x, answer, readings)
 	}
 	return w
+}
+
+func settled(l payroll.Line, r payroll.Reading) store.SettledLine {
+	return store.SettledLine{
+		Ordinal: l.Ordinal, Amount: l.Amount, Currency: l.Currency, As: r.As, Status: r.Status, Reference: r.Reference,
+	}
 }
 
 func (r *Runner) freshAttempt(x *exchange) (int32, bool) {

@@ -45,9 +45,13 @@ type Open struct {
 	From, Next int32
 }
 
-// SettledLine is a fresh line that its first answer settled.
+// SettledLine is a fresh line that its first answer settled. Amount and Currency
+// are those of the line as ReadAhead gave it: they move the batch's amounts, so
+// that the line need not be read again.
 type SettledLine struct {
 	Ordinal   int32
+	Amount    payroll.Minor
+	Currency  string
 	As        payroll.SettledAs
 	Status    int
 	Reference string
@@ -92,9 +96,10 @@ type Dead struct {
 
 // Due is a line whose next step may be taken.
 type Due struct {
-	Line    payroll.Line
-	State   payroll.State
-	Trouble payroll.Trouble
+	Line       payroll.Line
+	State      payroll.State
+	Trouble    payroll.Trouble
+	Superseded bool // a higher version of the payment exists
 }
 
 // Blocked is a line that waits for the fate of an older version.
