@@ -37,11 +37,11 @@ func (s *Store) ReadAhead(ctx context.Context, batchID int64, from int32, limit 
 const waiting = `r.attempt_no = 0 AND r.state IN (1, 3, 4) AND r.blocked_by_batch = 0`
 
 // dueColumns are of lines l and troubles r; the state of a trouble's line is kept in it.
-const dueColumns = lineColumns + `, r.state, ` + troubleColumns
+const dueColumns = lineColumns + `, ` + supersededColumn + `, r.state, ` + troubleColumns
 
 func rowToDue(row pgx.CollectableRow) (d store.Due, err error) {
 	var found bool
-	fields := append(lineFields(&d.Line), (*int16)(&d.State))
+	fields := append(lineFields(&d.Line), &d.Superseded, (*int16)(&d.State))
 	err = row.Scan(append(fields, troubleFields(&found, &d.Trouble)...)...)
 	return d, err
 }
@@ -94,7 +94,7 @@ func (s *Store) Chunk(ctx context.Context, batchID int64, attemptNo int32) (a st
 	if err != nil {
 		return a, nil, translate(err)
 	}
-	rows, err := s.pool.Query(ctx, `SELECT `+lineColumns+`, `+stateColumn+`, `+troubleColumns+`
+	rows, err := s.pool.Query(ctx, `SELECT `+lineColumns+`, `+supersededColumn+`, `+stateColumn+`, `+troubleColumns+`
 		FROM unnest($2::int4[]) WITH ORDINALITY AS c(ordinal, place)
 		JOIN lines l ON l.batch_id = $1 AND l.ordinal = c.ordinal
 		JOIN resume_tokens t ON t.batch_id = $1

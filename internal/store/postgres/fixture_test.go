@@ -65,7 +65,9 @@ func token(t *testing.T, s *postgres.Store, sub store.Submission) store.Token {
 func claim(t *testing.T, s *postgres.Store, sub store.Submission, owner string) store.Tenure {
 	t.Helper()
 	b := sub.Batch
-	tenure, err := s.Claim(t.Context(), store.Claim{
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	tenure, err := s.Claim(ctx, store.Claim{
 		Unit: payroll.Unit{Tenant: b.Tenant, PayPeriod: b.PayPeriod, Vendor: b.Vendor}, Owner: owner, Now: now, TTL: time.Minute, Force: true, Settle: time.Minute,
 	})
 	if err != nil {

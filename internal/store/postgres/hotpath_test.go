@@ -107,6 +107,36 @@ func contents(t *testing.T, conn *pgx.Conn) string {
 		FROM pg_tables WHERE schemaname = 'public'`)
 }
 
+// While an intake copies its lines, its period's owner lives on, and another one
+// may take over: only the last, short part of an intake keeps workers away. The
+// new batch belongs to whoever owns the unit by then.
+func TestAnIntakeThatCopiesHoldsUpNoOwner(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	accept(t, s, crew("2026-03", "run-1", 1))
+	sub := crew("2026-03", "run-2", 1000)
+	tenure := claim(t, s, sub, "first")
+	rows := sub.Rows
+	sub.Rows = func() iter.Seq2[store.Row, error] {
+		return func(yield func(store.Row, error) bool) {
+			for row, err := range rows() {
+				if row.Line.Ordinal == 500 {
+					if err := s.Heartbeat(t.Context(), tenure, now); err != nil {
+						t.Errorf("heartbeat: %v", err)
+					}
+					tenure = claim(t, s, sub, "second")
+				}
+				if !yield(row, err) {
+					return
+				}
+			}
+		}
+	}
+	if k := accept(t, s, sub); k.Epoch != tenure.Epoch {
+		t.Errorf("the new batch has epoch %d, its unit %d", k.Epoch, tenure.Epoch)
+	}
+}
+
 // Intakes of the same people from the first to the last and from the last to the
 // first, take-overs, a worker and a person, all at the same lines: every pair of
 // writers wants the same rows the other way round.

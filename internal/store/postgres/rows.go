@@ -43,6 +43,9 @@ const (
 	outcomeOf = ` LEFT JOIN LATERAL (SELECT * FROM outcomes o WHERE o.batch_id = l.batch_id AND o.ordinal = l.ordinal OFFSET 0) o ON true`
 )
 
+// supersededColumn is whether a higher version of line l exists.
+const supersededColumn = `EXISTS (SELECT FROM versions v WHERE v.period_id = l.period_id AND v.natural_key = l.natural_key AND v.line_version > l.line_version)`
+
 // stateColumn is where a line stands: of resume_tokens t, lines l, troubles r, outcomes o.
 const stateColumn = `payroll_line_state(t.next_ordinal, t.cancelled_from, l.live, l.ordinal, r.state, o.state)`
 

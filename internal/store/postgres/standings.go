@@ -12,7 +12,7 @@ import (
 const standingSQL = `SELECT ` + lineColumns + `, l.live, ` + stateColumn + `, ` + troubleColumns + `,
 	coalesce(o.settled_as, 0), coalesce(o.reason, 0), d.id, coalesce(d.closed_as, ''),
 	t.cancelled_from IS NOT NULL,
-	EXISTS (SELECT FROM versions v WHERE v.period_id = l.period_id AND v.natural_key = l.natural_key AND v.line_version > l.line_version),
+	` + supersededColumn + `,
 	coalesce(r.cutoff_at, b.cutoff_at), coalesce(f.live_batch_id, 0), coalesce(f.live_ordinal, 0)
 FROM lines l
 JOIN resume_tokens t ON t.batch_id = l.batch_id

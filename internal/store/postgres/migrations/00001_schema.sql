@@ -76,11 +76,12 @@ CREATE TABLE units (
   UNIQUE (period_id, vendor)
 ) WITH (fillfactor = 50);
 
--- Written once.
+-- Written once. unit_id has no foreign key: it would lock the unit's row for as
+-- long as an intake copies its lines, and keep a take-over waiting.
 CREATE TABLE batches (
   id int8 GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   batch_key text COLLATE "C" NOT NULL UNIQUE,
-  unit_id int8 NOT NULL REFERENCES units,
+  unit_id int8 NOT NULL,
   tenant text COLLATE "C" NOT NULL,
   run_attempt_group text COLLATE "C" NOT NULL,
   currency text COLLATE "C" NOT NULL,
