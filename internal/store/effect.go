@@ -34,10 +34,9 @@ type Effects struct {
 
 // Apply judges changes against the standings they were decided from: at most
 // one per line, none for another line, every event an arrow of the state
-// machine; and no item leaves its end whose key another one has taken up, which
-// would pay beside it. closing is the attempt whose answer is written, 0 for
-// none: its lines are in it no longer, unless the change says otherwise. Pure;
-// an error means that the decision is wrong, and nothing of it may be written.
+// machine. closing is the attempt whose answer is written, 0 for none: its lines
+// are in it no longer, unless the change says otherwise. Pure; an error means
+// that the decision is wrong, and nothing of it may be written.
 func Apply(closing int32, standings []payroll.Standing, changes []payroll.Change) (Effects, error) {
 	byOrdinal := make(map[int32]payroll.Change, len(changes))
 	for _, c := range changes {
@@ -78,9 +77,6 @@ func effectOf(closing int32, s payroll.Standing, c payroll.Change) (Effect, erro
 	}
 	if e.State == payroll.Settled && c.Event != 0 && c.Settled.As == 0 {
 		return e, fmt.Errorf("line %d: settled without evidence", s.Line.Ordinal)
-	}
-	if e.Reopens() && !s.Live && s.FollowerOf.IsZero() {
-		return e, fmt.Errorf("line %d: another item holds its key by now", s.Line.Ordinal)
 	}
 	e.Trouble = troubleAfter(closing, e)
 	return e, nil
