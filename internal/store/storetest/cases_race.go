@@ -89,6 +89,7 @@ func opensAndVersion(f *fixture) {
 			old.stands(payroll.Superseded)
 			same(f, "lines of the newer version to be sent", b.sendable(), 1)
 		}
+		f.batches = nil // the next round has other people
 	}
 }
 
@@ -110,5 +111,6 @@ func mirrorsAtOnce(f *fixture) {
 		w.finish(older)
 		w.mirror(younger)
 		younger.stands(payroll.Settled)
+		f.batches = nil // the next round has other people
 	}
 }

@@ -59,7 +59,7 @@ func (c testcase) hold(t *testing.T, open func(t *testing.T) store.Store) {
 	})
 	f := newFixture(t, open(t))
 	c.run(f)
-	f.mustAddUp()
+	f.mustAddUpAtLast()
 }
 
 func basicCases() []testcase {
