@@ -14,6 +14,7 @@ func (r *Runner) apply(ctx context.Context, d *desk, w store.Work) (store.Applie
 	w.BatchID, w.Epoch, w.Now, w.Cursor = d.Batch.ID, r.tenure.Epoch, r.Now(), r.cursorFor(d, w)
 	done, err := r.Store.Apply(ctx, w)
 	if err != nil {
+		r.markStale() // it may have been written, and what it did was not seen
 		return done, err
 	}
 	r.mu.Lock()

@@ -95,7 +95,10 @@ func (r *Runner) nothingDue(ctx context.Context, d *desk, was agenda) (bool, tim
 func (r *Runner) triage(d *desk, due []store.Due) (overdue []int32, lookUps, sends []store.Due) {
 	decider := r.decider()
 	for _, x := range due {
-		s := payroll.Standing{Line: x.Line, Live: true, State: x.State, Trouble: &x.Trouble, CutoffAt: d.cutoff(x.Trouble)}
+		s := payroll.Standing{
+			Line: x.Line, Live: true, State: x.State, Trouble: &x.Trouble, CutoffAt: d.cutoff(x.Trouble),
+			Cancelled: d.CancelledFrom > 0, Superseded: x.Superseded,
+		}
 		_, decided := decider.Reconsider(s)
 		switch {
 		case decided:
@@ -107,6 +110,12 @@ func (r *Runner) triage(d *desk, due []store.Due) (overdue []int32, lookUps, sen
 		}
 	}
 	return overdue, lookUps, sends
+}
+
+// sendable reports whether all of the lines may be sent again.
+func (r *Runner) sendable(d *desk, lines []store.Due) bool {
+	_, _, sends := r.triage(d, lines)
+	return len(sends) == len(lines)
 }
 
 func (d *desk) cutoff(t payroll.Trouble) time.Time {
@@ -146,13 +155,14 @@ func (r *Runner) resend(soft, hard context.Context, d *desk, chosen []store.Due)
 	if err != nil {
 		return false, err
 	}
-	x.attempt.Ordinals, x.family = dueOrdinals(chosen), families(chosen)
+	x.attempt.Ordinals, x.due, x.family = dueOrdinals(chosen), chosen, families(chosen)
 	return r.open(soft, hard, x, kind, store.Open{ChangeSeq: d.ChangeSeq})
 }
 
 // repeat sends a request-scoped chunk again byte for byte under its key, if
-// that can be done: every line of it still belongs to it, and it still renders
-// to the same bytes. Otherwise its lines are looked up or parked.
+// that can be done: every line of it still belongs to it and may be sent again,
+// and it still renders to the same bytes. Otherwise its lines are looked up or
+// parked.
 func (r *Runner) repeat(soft, hard context.Context, d *desk, no int32) (bool, error) {
 	attempt, lines, err := r.Store.Chunk(soft, d.Batch.ID, no)
 	if err != nil {
@@ -164,11 +174,11 @@ func (r *Runner) repeat(soft, hard context.Context, d *desk, no int32) (bool, er
 	if err != nil {
 		return false, err
 	}
-	if x.sent.SHA256 != attempt.BodySHA256 || !allFrozen(lines, no) {
+	if x.sent.SHA256 != attempt.BodySHA256 || !allFrozen(lines, no) || !r.sendable(d, lines) {
 		_, err = r.apply(soft, d, store.Work{Ordinals: frozenOrdinals(lines, no), Decide: r.unrepeatable})
 		return err == nil, err
 	}
-	x.attempt.Ordinals = dueOrdinals(lines)
+	x.attempt.Ordinals, x.due = dueOrdinals(lines), lines
 	return r.open(soft, hard, x, r.kind(), store.Open{ChangeSeq: d.ChangeSeq})
 }
 

@@ -77,15 +77,19 @@ func (r *Runner) gateWait(s ratelimit.Snapshot) time.Duration {
 	return min(max(s.Until.Sub(r.Now()), time.Millisecond), r.poll())
 }
 
-// showHold says in the tokens what the gate holds up.
-func (r *Runner) showHold(ctx context.Context, s ratelimit.Snapshot) error {
+// showIdle says what each batch waits for: the gate that holds it, or timers,
+// followers and answers. One that waits for neither gate nor answer is not under
+// way, and others may begin behind backpressure.
+func (r *Runner) showIdle(ctx context.Context) error {
 	for _, d := range r.desks {
-		v := shown{state: store.Waiting, hold: s.State.String()}
+		v := shown{state: store.Waiting}
 		switch {
-		case s.State == ratelimit.Suspended:
-			v.state = store.Suspended
-		case d.NextAttempt == 1:
-			v.state = store.Queued
+		case d.held != nil:
+			v = d.heldAs(*d.held)
+		case r.inFlight(d):
+			v.state = store.InProgress
+		default:
+			d.leave()
 		}
 		if err := r.show(ctx, d, v); err != nil {
 			return err
@@ -94,20 +98,22 @@ func (r *Runner) showHold(ctx context.Context, s ratelimit.Snapshot) error {
 	return nil
 }
 
-// showIdle says which batches only wait: for timers, followers or answers.
-func (r *Runner) showIdle(ctx context.Context) error {
-	for _, d := range r.desks {
-		v := shown{state: store.Waiting}
-		if r.inFlight(d) {
-			v.state = store.InProgress
-		} else {
-			d.leave() // others may begin behind backpressure while it waits
-		}
-		if err := r.show(ctx, d, v); err != nil {
-			return err
-		}
+func (d *desk) heldAs(s ratelimit.Snapshot) shown {
+	v := shown{state: store.Waiting, hold: s.State.String()}
+	switch {
+	case s.State == ratelimit.Suspended:
+		v.state = store.Suspended
+	case d.NextAttempt == 1:
+		v.state = store.Queued
 	}
-	return nil
+	return v
+}
+
+// isQuiet reports whether no answer is awaited.
+func (r *Runner) isQuiet() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.waiting) == 0
 }
 
 func (r *Runner) inFlight(d *desk) bool {

@@ -22,7 +22,10 @@ func (r *Runner) housekeep(soft, hard context.Context) error {
 	for {
 		for _, d := range r.table() {
 			err := r.tidy(soft, d)
-			if err != nil && !errors.Is(err, store.ErrUnavailable) && !errors.Is(err, store.ErrAnswered) && !errors.Is(err, store.ErrChanged) {
+			switch {
+			case errors.Is(err, store.ErrUnavailable), errors.Is(err, store.ErrAnswered), errors.Is(err, store.ErrChanged):
+				r.markStale()
+			case err != nil:
 				return err
 			}
 		}
@@ -63,7 +66,7 @@ func (r *Runner) sweep(ctx context.Context, d *desk) error {
 		return err
 	}
 	for _, a := range open {
-		if r.isAwaited(a) {
+		if r.isAwaited(a) || r.mayBeAnswered(a) {
 			continue
 		}
 		r.log(d).Warn("an attempt was found open that nobody waits for", "attempt", a.No, "lines", len(a.Ordinals), "epoch", a.Epoch)
@@ -80,6 +83,23 @@ func (r *Runner) isAwaited(a store.Attempt) bool {
 	return r.waiting[attemptID{a.BatchID, a.No}]
 }
 
+// mayBeAnswered reports whether an abandoned attempt is left open a while
+// longer: where only its answer can tell what became of it, and its worker may
+// be alive, taken over, and about to note it. Elsewhere the vendor is asked again
+// at once.
+func (r *Runner) mayBeAnswered(a store.Attempt) bool {
+	id := attemptID{a.BatchID, a.No}
+	seen, known := r.orphans[id]
+	if !known {
+		seen = r.Now()
+		r.orphans[id] = seen
+	}
+	if r.policy.Resolves() || a.Epoch == r.tenure.Epoch || len(a.Answer.Late) > 0 {
+		return false
+	}
+	return r.Now().Before(r.policy.QuietAt(a.SendBefore, seen))
+}
+
 // adopt decides about an abandoned attempt: by the answer that its worker left,
 // if it left one, else as an attempt without a known fate.
 func (r *Runner) adopt(ctx context.Context, d *desk, a store.Attempt) error {
@@ -91,7 +111,7 @@ func (r *Runner) adopt(ctx context.Context, d *desk, a store.Attempt) error {
 		}
 		r.log(d).Warn("a late answer cannot be read", "attempt", a.No, "error", err)
 	}
-	at := retry.Attempt{Kind: a.Kind, SentAt: a.SentAt, SendBefore: a.SendBefore}
+	at := retry.Attempt{Kind: a.Kind, SentAt: a.SentAt, SendBefore: a.SendBefore, SeenAt: r.orphans[attemptID{a.BatchID, a.No}]}
 	_, err := r.apply(ctx, d, store.Work{
 		AttemptNo: a.No, Ordinals: a.Ordinals, Answer: store.Answer{Verdict: payroll.VerdictUnknown, Detail: "its worker was gone before the answer"},
 		Decide: func(standings []payroll.Standing) []payroll.Change {

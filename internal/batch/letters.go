@@ -129,7 +129,7 @@ func replay(s payroll.Standing, terms Terms, o ReplayOrder, now time.Time) (*pay
 		return nil, 0, ErrNotReplayable
 	}
 	t := remembered(s)
-	t.Used, t.BlockedBy, t.AttemptNo, t.MaxChunk, t.Family, t.DueAt = [payroll.RetryClasses]int{}, payroll.LineRef{}, 0, 0, 0, now
+	t.Used, t.AttemptNo, t.MaxChunk, t.Family, t.DueAt = [payroll.RetryClasses]int{}, 0, 0, 0, now
 	if t.Ambiguous {
 		return replayOpen(s, t, terms, o, now)
 	}
@@ -269,7 +269,8 @@ func closeLetter(s payroll.Standing, o CloseOrder, now time.Time) (payroll.Chang
 }
 
 // refuseOtherVersion: a payment outside stands for the whole payment, so no
-// other version of it may be on its way.
+// other version of it may be on its way, nor one that may have been paid be
+// parked.
 func (l *Letters) refuseOtherVersion(ctx context.Context, letter store.Letter) error {
 	page := store.Page{Limit: pageSize}
 	for {
@@ -278,7 +279,8 @@ func (l *Letters) refuseOtherVersion(ctx context.Context, letter store.Letter) e
 			return err
 		}
 		for _, v := range lines {
-			if v.Line.Ref == letter.Standing.Line.Ref && v.Line.Version != letter.Standing.Line.Version && !v.State.AtRest() {
+			other := v.Line.Ref == letter.Standing.Line.Ref && v.Line.Version != letter.Standing.Line.Version
+			if other && (!v.State.AtRest() || v.Trouble != nil && v.Trouble.Ambiguous) {
 				return ErrVersionOpen
 			}
 		}

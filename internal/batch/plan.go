@@ -57,7 +57,7 @@ func pickDue(due []store.Due, minimum, maximum int, now time.Time) (chosen []sto
 // probeSize is how many lines a probe of a vendor in outage risks: one where an
 // unknown outcome could only be parked, else a small chunk.
 func probeSize(p retry.Policy, minimum int) int {
-	if p.HonoursKeys() && p.Retention > 0 || p.LookUp {
+	if p.Resolves() {
 		return minimum
 	}
 	return 1

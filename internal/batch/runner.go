@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -35,6 +36,10 @@ type Runner struct {
 	policy retry.Policy
 	wake   chan struct{}
 
+	read    time.Time               // when the desks were read
+	orphans map[attemptID]time.Time // attempts that nobody waits for, since when they were seen
+	idle    atomic.Bool
+
 	mu       sync.Mutex
 	desks    []*desk // unfinished batches, most urgent first
 	stale    bool    // desks must be read again
@@ -55,7 +60,8 @@ type desk struct {
 	ahead   []payroll.Line // read, not yet planned, in order
 	drained bool           // ahead holds all that is left
 	agenda  agenda
-	end     func() // tells the gate that the batch is at rest; nil = not begun
+	end     func()              // tells the gate that the batch is at rest; nil = not begun
+	held    *ratelimit.Snapshot // by a closed gate, when it was served last; nil = not
 	shown   shown
 }
 
@@ -72,7 +78,7 @@ func NewRunner(e *Engine, link *Link, lease Lease) *Runner {
 		Engine: e, link: link, lease: lease, tenure: t, stale: true,
 		flow:   ratelimit.Flow{Tenant: t.Unit.Tenant, Period: t.Unit.PayPeriod},
 		policy: link.Profile.Policy(), wake: make(chan struct{}, 1),
-		waiting: map[attemptID]bool{}, families: map[attemptID]*family{},
+		waiting: map[attemptID]bool{}, families: map[attemptID]*family{}, orphans: map[attemptID]time.Time{},
 	}
 }
 
@@ -82,6 +88,10 @@ func (r *Runner) Wake() {
 	r.markStale()
 	r.nudge()
 }
+
+// Idle reports whether the runner has nothing to do but wait: for a time, for a
+// gate, for another line's fate.
+func (r *Runner) Idle() bool { return r.idle.Load() }
 
 func (r *Runner) nudge() {
 	select {
@@ -145,29 +155,45 @@ func (r *Runner) dispatch(soft, hard context.Context) error {
 		case began:
 			continue
 		}
-		if err := r.sleep(soft, wait); err != nil {
+		if err := r.rest(soft, wait); err != nil {
 			return err
 		}
 	}
 }
 
+// rest waits while nothing can be begun. What it does not hear of, a write by
+// another process or by the intake of another unit, it finds when it reads its
+// batches again.
+func (r *Runner) rest(ctx context.Context, wait time.Duration) error {
+	r.idle.Store(r.isQuiet())
+	defer r.idle.Store(false)
+	err := r.sleep(ctx, wait)
+	if r.Now().Sub(r.read) >= r.poll() {
+		r.markStale()
+	}
+	return err
+}
+
 // runOnce begins at most one request. It reports whether it did and, if not,
-// how long nothing will be due.
+// how long nothing will be due. A batch that the gate holds up is in no other's
+// way: what needs no vendor, a cut-off, is decided all the same, and what is
+// under way goes on where backpressure keeps a new batch from beginning.
 func (r *Runner) runOnce(soft, hard context.Context) (began bool, wait time.Duration, err error) {
 	wait = r.poll()
 	for _, d := range r.desks {
+		d.held = nil
 		if r.isComplete(d) {
 			continue
 		}
 		began, again, err := r.serve(soft, hard, d)
 		var closed *ratelimit.ClosedError
-		if errors.As(err, &closed) {
-			return false, r.gateWait(closed.Gate), r.showHold(soft, closed.Gate)
-		}
-		if began || err != nil {
+		switch {
+		case errors.As(err, &closed):
+			d.held = &closed.Gate
+			wait = min(wait, r.gateWait(closed.Gate))
+		case began || err != nil:
 			return began, 0, err
-		}
-		if !again.IsZero() {
+		case !again.IsZero():
 			wait = min(wait, max(again.Sub(r.Now()), time.Millisecond))
 		}
 	}
@@ -196,6 +222,7 @@ func (r *Runner) refresh(ctx context.Context) error {
 	if !stale {
 		return nil
 	}
+	r.read = r.Now()
 	tokens, err := r.Store.Work(ctx, r.tenure)
 	if err != nil {
 		return err
@@ -292,5 +319,6 @@ type exchange struct {
 	sent    vendor.Rendered
 	pass    *ratelimit.Pass
 	probe   bool
+	due     []store.Due     // its lines, where they were sent before or came back; nil = fresh
 	family  map[int32]int32 // of its lines that belong to a halved request
 }

@@ -122,8 +122,13 @@ type life struct {
 	do    func() // instead of dying
 	lose  int64  // the answer to the COMMIT of this Open gets lost; 0 = none
 	opens atomic.Int64
-	dead  atomic.Bool
-	kill  context.CancelFunc
+	// ready is called before it begins, wrap puts something between it and its
+	// ledger, waited is called when a request has passed the limits; nil = not.
+	ready  func(*batch.Runner, *batch.Link)
+	wrap   func(batch.Store) batch.Store
+	waited func()
+	dead   atomic.Bool
+	kill   context.CancelFunc
 }
 
 var errDead = errors.New("the process is dead")
@@ -162,7 +167,12 @@ func (w *world) live(l *life, soft context.Context) (died bool) {
 		Unit: unit, Owner: fmt.Sprint("owner-", rand.Uint64()), Now: w.now(), TTL: time.Minute, Force: true, Settle: w.profile.Policy().Settle,
 	})
 	w.must(err)
-	err = batch.NewRunner(w.engine(l), w.link(l), lease{t, w.now}).Run(ctx, soft)
+	link := w.link(l)
+	runner := batch.NewRunner(w.engine(l), link, lease{t, w.now})
+	if l.ready != nil {
+		l.ready(runner, link)
+	}
+	err = runner.Run(ctx, soft)
 	if l.dead.Load() || errors.Is(err, store.ErrFenced) {
 		return true
 	}
@@ -173,8 +183,12 @@ func (w *world) live(l *life, soft context.Context) (died bool) {
 }
 
 func (w *world) engine(l *life) *batch.Engine {
+	var ledger batch.Store = mortalStore{w.store, l}
+	if l.wrap != nil {
+		ledger = l.wrap(ledger)
+	}
 	return &batch.Engine{
-		Store: mortalStore{w.store, l}, Now: w.now, Rand: rand.Float64, Observer: silent{},
+		Store: ledger, Now: w.now, Rand: rand.Float64, Observer: silent{l.waited},
 		Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Poll: 20 * time.Millisecond, Failpoint: l.at,
 	}
 }
@@ -185,7 +199,7 @@ func (w *world) link(l *life) *batch.Link {
 	pacer, err := ratelimit.NewLocal(ratelimit.Limit{Requests: r.Requests, Per: r.Per, Headroom: r.Headroom})
 	w.must(err)
 	gate, err := ratelimit.NewGate(ratelimit.GateConfig{
-		Random: rand.Float64, Backoff: func(n int, random float64) time.Duration { return 20 * time.Millisecond },
+		Now: w.now, Random: rand.Float64, Backoff: func(n int, random float64) time.Duration { return 20 * time.Millisecond },
 	})
 	w.must(err)
 	turns, err := ratelimit.NewTurns(w.profile.Submit.Concurrency, 0)
@@ -286,10 +300,17 @@ func ledgerLine(v store.LineView) sandbox.LedgerLine {
 	return l
 }
 
-type silent struct{}
+// silent tells nobody, but that a request has passed the limits.
+type silent struct{ waited func() }
 
 func (silent) Answered(string, payroll.AttemptKind, int) {}
-func (silent) Waited(string, time.Duration)              {}
-func (silent) Died(store.Dead)                           {}
-func (silent) GateChanged(string, ratelimit.Snapshot)    {}
-func (silent) Alert(string, ...slog.Attr)                {}
+
+func (s silent) Waited(string, time.Duration) {
+	if s.waited != nil {
+		s.waited()
+	}
+}
+
+func (silent) Died(store.Dead)                        {}
+func (silent) GateChanged(string, ratelimit.Snapshot) {}
+func (silent) Alert(string, ...slog.Attr)             {}

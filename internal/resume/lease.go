@@ -44,8 +44,18 @@ func (l *Lease) age(now time.Time) time.Duration {
 	return now.Sub(l.beat)
 }
 
-// lost ends the work at once: the unit has a newer owner.
+// lost: the unit has a newer owner. Nothing more is begun or written, but
+// answers that are awaited are still read: each is a fact that the new owner
+// cannot learn otherwise.
 func (l *Lease) lost() {
+	l.mu.Lock()
+	l.deadline = l.beat
+	l.mu.Unlock()
+	l.soft()
+}
+
+// end is the end of the task: nothing of it runs any more.
+func (l *Lease) end() {
 	l.soft()
 	l.hard()
 }

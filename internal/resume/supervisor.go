@@ -20,6 +20,8 @@ type Task interface {
 	Run(hard, soft context.Context) error
 	// Wake says that something about the unit changed from outside.
 	Wake()
+	// Idle reports whether the task has nothing to do but wait.
+	Idle() bool
 }
 
 // Config is what a Supervisor needs to know.
@@ -27,7 +29,7 @@ type Config struct {
 	Owner   string           // this process's incarnation, unique for ever
 	TTL     time.Duration    // of a claim without a heartbeat
 	Poll    time.Duration    // between looks for work; default 1 s
-	Workers int              // units worked on at a time
+	Workers int              // units worked on at a time; those that only wait do not count, see heldPerWorker
 	Drain   time.Duration    // how long a stop waits for requests in flight
 	Hurry   <-chan struct{}  // closed: a stop waits no longer; nil = never
 	Now     func() time.Time // the gateway's one clock
@@ -133,7 +135,7 @@ func (s *Supervisor) claimLoop(soft, hard context.Context, tasks *errgroup.Group
 
 // runOnce claims what can be claimed.
 func (s *Supervisor) runOnce(soft, hard context.Context, tasks *errgroup.Group) error {
-	free := s.Workers - s.count()
+	free := s.free()
 	if free <= 0 {
 		return nil
 	}
@@ -153,6 +155,9 @@ func (s *Supervisor) runOnce(soft, hard context.Context, tasks *errgroup.Group) 
 		switch {
 		case err == nil:
 			free--
+		case s.skips(u.Unit): // its own fault, which is in no other unit's way
+			s.Log.Error("a pay period cannot be worked on", "vendor", u.Unit.Vendor, "error", err)
+			s.Look()
 		case !errors.As(err, &held):
 			return err
 		}
@@ -164,6 +169,24 @@ func (s *Supervisor) count() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.running)
+}
+
+// heldPerWorker bounds how many units are held for each that is worked on. One
+// that waits, for hours at a suspended gate or for a vendor that is not ready,
+// keeps its place in the period but not the worker that others need.
+const heldPerWorker = 16
+
+// free is how many units more may be claimed.
+func (s *Supervisor) free() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	busy := 0
+	for _, j := range s.running {
+		if !j.task.Idle() {
+			busy++
+		}
+	}
+	return min(s.Workers-busy, heldPerWorker*s.Workers-len(s.running))
 }
 
 func (s *Supervisor) skips(u payroll.Unit) bool {
@@ -192,7 +215,7 @@ func (s *Supervisor) claim(soft, hard context.Context, tasks *errgroup.Group, u 
 	lease.renewed(begun)
 	task, err := s.Task(lease)
 	if err != nil {
-		lease.lost()
+		lease.end()
 		s.leaveAlone(u)
 		return errors.Join(err, s.store.Release(hard, t))
 	}
@@ -201,7 +224,7 @@ func (s *Supervisor) claim(soft, hard context.Context, tasks *errgroup.Group, u 
 	s.mu.Unlock()
 	s.Log.Info("pay period taken", "vendor", u.Vendor, "epoch", t.Epoch)
 	tasks.Go(func() error {
-		defer lease.lost()
+		defer lease.end()
 		s.finish(hard, u, t, task.Run(hardTask, softTask))
 		return nil
 	})

@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -96,6 +97,7 @@ func (*ledger) SetState(context.Context, int64, int64, store.BatchState, string,
 
 // task works until it is told to stop, or its unit is done.
 type task struct {
+	idle  atomic.Bool
 	began chan<- *Lease
 	lease *Lease
 	woken chan struct{}
@@ -112,6 +114,8 @@ func (k *task) Run(hard, soft context.Context) error {
 	}
 	return nil
 }
+
+func (k *task) Idle() bool { return k.idle.Load() }
 
 func (k *task) Wake() { k.woken <- struct{}{} }
 
@@ -305,6 +309,67 @@ func TestNoMoreUnitsThanWorkers(t *testing.T) {
 		}
 		_ = o.close()
 	})
+}
+
+// Units that only wait, for a suspended vendor or for hours, once held every
+// worker, and the units of other vendors starved.
+func TestAUnitThatWaitsHoldsNoWorker(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		o := open(newLedger(unitA, unitB), "one", 1, false)
+		first := <-o.began
+		o.tasks[first.Tenure().Unit].idle.Store(true)
+		<-o.began
+		if n := o.count(); n != 2 {
+			t.Errorf("%d units are held", n)
+		}
+		_ = o.close()
+	})
+}
+
+// A unit that cannot be worked on at all, its vendor being configured no more,
+// is in no other unit's way.
+func TestAUnitWithoutATaskIsInNobodysWay(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := newLedger(unitA, unitB)
+		o := &office{ledger: l, began: make(chan *Lease, 16), ended: make(chan error, 1)}
+		broken := true
+		o.Supervisor = New(l, Config{
+			Owner: "one", TTL: ttl, Workers: 1, Drain: 30 * time.Second, Now: time.Now, Poll: time.Hour,
+			Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Settle: func(string) time.Duration { return time.Minute },
+			Gone: func(string) bool { return false },
+			Task: func(lease *Lease) (Task, error) {
+				if broken {
+					broken = false
+					return nil, errors.New("not configured any more")
+				}
+				return &task{began: o.began, lease: lease, until: make(chan error, 1)}, nil
+			},
+		})
+		ctx, cancel := context.WithCancel(t.Context())
+		o.stop = cancel
+		go func() { o.ended <- o.Run(ctx) }()
+		began := time.Now()
+		<-o.began
+		if waited := time.Since(began); waited > 0 {
+			t.Errorf("the other unit waited %s", waited)
+		}
+		_ = o.close()
+	})
+}
+
+// An owner that was taken over begins and writes nothing more, but reads the
+// answers that it awaits: at a vendor that cannot be asked nobody else knows them.
+func TestALostLeaseLeavesAnswersToBeRead(t *testing.T) {
+	t.Parallel()
+	var soft, hard bool
+	l := &Lease{ttl: ttl, soft: func() { soft = true }, hard: func() { hard = true }}
+	l.renewed(time.Now())
+	l.lost()
+	if !soft || hard || l.Deadline().After(time.Now()) {
+		t.Errorf("soft %v, hard %v, sure until %s", soft, hard, l.Deadline())
+	}
 }
 
 func TestWakeReachesTheTask(t *testing.T) {

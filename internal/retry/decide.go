@@ -14,6 +14,7 @@ type Attempt struct {
 	SentAt     time.Time // when the attempt was committed
 	SendBefore time.Time // after this no byte of it was written
 	WrittenAt  time.Time // when its request was written; zero = not known
+	SeenAt     time.Time // when a successor of its worker first saw it; zero = now
 }
 
 // Decider decides about the lines of one vendor at one moment.
@@ -72,11 +73,14 @@ func (d Decider) Reconsider(s payroll.Standing) (c payroll.Change, ok bool) {
 
 // Abandoned says what follows for a line of an attempt that nobody waits for:
 // its worker died, or went on without knowing that the attempt was committed.
-// The attempt becomes quiet only a settle time after now, when it was first
-// seen, or after send_before where that is still ahead; a key that the vendor
-// remembers is sent again at once.
+// The attempt becomes quiet only a settle time after it was first seen, or
+// after send_before where that is later; a key that the vendor remembers is sent
+// again at once.
 func (d Decider) Abandoned(s payroll.Standing, a Attempt) payroll.Change {
-	a.SendBefore = later(d.Now, a.SendBefore)
+	if a.SeenAt.IsZero() {
+		a.SeenAt = d.Now
+	}
+	a.SendBefore = later(a.SeenAt, a.SendBefore)
 	r := payroll.Reading{Verdict: payroll.VerdictUnknown, Class: payroll.ClassNone, Detail: "its worker was gone before the answer"}
 	return d.Decide(s, a, r)
 }

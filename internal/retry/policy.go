@@ -74,6 +74,16 @@ func (p Policy) HonoursKeys() bool {
 	return p.Keys == KeyLine || p.Keys == KeyRequest && (p.Atomic || p.Partial)
 }
 
+// Resolves reports whether the fate of a request whose answer is lost can be
+// learned without a person.
+func (p Policy) Resolves() bool { return p.HonoursKeys() && p.Retention > 0 || p.LookUp }
+
+// QuietAt is when nothing of an attempt can arrive any more, for a successor of
+// its worker that first saw it at the given time.
+func (p Policy) QuietAt(sendBefore, seen time.Time) time.Time {
+	return later(seen, sendBefore).Add(p.Settle)
+}
+
 // margin is kept from the end of the vendor's memory: its clock and ours are
 // not known better, and a request may be on its way for Settle.
 func (p Policy) margin() time.Duration { return max(2*p.Timeout, p.Settle, p.Retention/20) }

@@ -82,7 +82,7 @@ func newTransport(p *Profile, o ClientOptions) *http.Transport {
 // without a person. Only then is a connection used twice: the vendor may close
 // it in the moment in which a request is written.
 func (p *Profile) forgivesLoss() bool {
-	return p.LookUp || p.Policy().HonoursKeys() && p.Idempotency.Retention > 0
+	return p.Policy().Resolves()
 }
 
 // RefreshCredentials reads the secrets again. changed is false where they are

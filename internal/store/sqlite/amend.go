@@ -120,7 +120,7 @@ func (d *desk) pullOne(ctx context.Context, f following, to payroll.State) error
 		return err // what is open follows by the poll; every other end is its own
 	}
 	switch {
-	case to.AtRest():
+	case to.AtRest() && to != payroll.Cancelled: // a cancelled one hands over: its follower waits for that
 		live, err := d.standing(ctx, f.live)
 		if err != nil {
 			return err

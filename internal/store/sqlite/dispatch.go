@@ -27,18 +27,19 @@ const waiting = `r.attempt_no = 0 AND r.blocked_by_batch = 0 AND r.state < 5`
 func scanDue(row scanner) (d store.Due, err error) {
 	var l lineRow
 	var r troubleRow
-	if err := row.Scan(append(r.dest(), l.dest()...)...); err != nil {
+	if err := row.Scan(append(append([]any{&d.Superseded}, r.dest()...), l.dest()...)...); err != nil {
 		return d, err
 	}
 	err = l.finish()
-	return store.Due{Line: l.line, State: r.state(), Trouble: *r.trouble()}, err
+	d.Line, d.State, d.Trouble = l.line, r.state(), *r.trouble()
+	return d, err
 }
 
 // Due reads up to limit lines of troubles, in no attempt and not blocked, whose
 // time has come, by time then ordinal.
 func (s *Store) Due(ctx context.Context, batchID int64, now time.Time, limit int) ([]store.Due, error) {
 	return read(ctx, s, func(q querier) ([]store.Due, error) {
-		return collect(ctx, q, scanDue, `SELECT `+troubleColumns+`, `+lineColumns+`
+		return collect(ctx, q, scanDue, `SELECT `+superseded+`, `+troubleColumns+`, `+lineColumns+`
 			FROM troubles r JOIN lines l ON l.batch_id = r.batch_id AND l.ordinal = r.ordinal
 			WHERE r.batch_id = ? AND `+waiting+` AND r.due_at <= ? ORDER BY r.due_at, r.ordinal LIMIT ?`, batchID, micros(now), limit)
 	})
@@ -100,7 +101,7 @@ func chunkLines(ctx context.Context, q querier, a store.Attempt) ([]store.Due, e
 	}
 	byOrdinal := make(map[int32]store.Due, len(all))
 	for _, s := range all {
-		d := store.Due{Line: s.Line, State: s.State}
+		d := store.Due{Line: s.Line, State: s.State, Superseded: s.Superseded}
 		if s.Trouble != nil {
 			d.Trouble = *s.Trouble
 		}

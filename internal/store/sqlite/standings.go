@@ -10,11 +10,13 @@ import (
 	"payrollgateway/internal/store"
 )
 
+// superseded is whether a higher version of line l exists.
+const superseded = `EXISTS (SELECT 1 FROM versions v WHERE v.period_id = l.period_id AND v.any_version = l.any_version AND v.line_version > l.line_version)`
+
 // selectStandings reads lines with all that a decision needs; what follows it
 // names the lines as l, and the order.
 const selectStandings = `SELECT l.batch_id, l.live, o.state, o.settled_as, o.reason, a.live_batch_id, a.live_ordinal, d.id, d.closed_as,
-  EXISTS (SELECT 1 FROM versions v WHERE v.period_id = l.period_id AND v.any_version = l.any_version AND v.line_version > l.line_version),
-  ` + troubleColumns + `, ` + lineColumns
+  ` + superseded + `, ` + troubleColumns + `, ` + lineColumns
 
 // joinStandings is what l is joined with.
 const joinStandings = `

@@ -1,0 +1,203 @@
+package e2e
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"payrollgateway/internal/batch"
+	"payrollgateway/internal/payroll"
+	"payrollgateway/internal/sandbox"
+	"payrollgateway/internal/store"
+)
+
+// watched counts how often a life looked for open attempts.
+type watched struct {
+	batch.Store
+	swept *atomic.Int64
+}
+
+func (s watched) OpenAttempts(ctx context.Context, batchID int64) ([]store.Attempt, error) {
+	s.swept.Add(1)
+	return s.Store.OpenAttempts(ctx, batchID)
+}
+
+// A worker is taken over while the vendor still works on its request, and its
+// successor finds the attempt before the answer comes. The successor once
+// closed it at once, the answer found nothing to be noted on, and at a vendor
+// that cannot be asked paid people were parked.
+func TestALateAnswerAfterTheSuccessorsSweep(t *testing.T) {
+	onBoth(t, blindVendor, func(w *world) {
+		w.submit(40)
+		var swept atomic.Int64
+		ended := make(chan struct{})
+		first := &life{w: w, point: "before_results_commit", nth: 2}
+		first.do = func() {
+			go func() {
+				defer close(ended)
+				second := &life{w: w, wrap: func(s batch.Store) batch.Store { return watched{s, &swept} }}
+				w.live(second, nil)
+			}()
+			for swept.Load() < 5 {
+				<-time.After(5 * time.Millisecond)
+			}
+		}
+		w.live(first, nil)
+		<-ended
+		w.judge()
+		w.counts(map[payroll.State]int64{payroll.Settled: 40})
+	})
+}
+
+// The cut-off comes while a retry waits for its turn: nothing is sent past it.
+func TestARetryThatWaitedPastItsCutOff(t *testing.T) {
+	onBoth(t, slow, func(w *world) {
+		w.urgent(w.now().Add(time.Hour), "sandbox.503x1.a")
+		l := &life{w: w}
+		requests := 0
+		l.waited = func() {
+			if requests++; requests == 2 {
+				w.shift.Store(int64(2 * time.Hour))
+			}
+		}
+		w.live(l, nil)
+		w.judge()
+		w.counts(map[payroll.State]int64{payroll.DeadLettered: 1})
+		if n := w.requests(); n != 1 {
+			t.Errorf("%d requests were sent, one of them after the cut-off", n)
+		}
+	})
+}
+
+// The vendor forgets the key while the resend of a line that may have been paid
+// waits for its turn: it is not sent.
+func TestAResendThatWaitedPastTheVendorsMemory(t *testing.T) {
+	onBoth(t, slow, func(w *world) {
+		w.submit(0, "sandbox.500-after-commit.a")
+		l := &life{w: w}
+		requests := 0
+		l.waited = func() {
+			if requests++; requests == 2 {
+				w.shift.Store(int64(2 * time.Hour))
+			}
+		}
+		w.live(l, nil)
+		w.judge()
+		if n := w.requests(); n != 1 {
+			t.Errorf("%d requests were sent, one of them after the vendor forgot", n)
+		}
+		if w.reasons()[payroll.OutcomeUnknown] != 1 {
+			t.Errorf("dead letters: %v", w.reasons())
+		}
+	})
+}
+
+func (w *world) requests() int {
+	w.Helper()
+	journal, err := sandbox.ReadJournal(w.journal)
+	w.must(err)
+	return len(journal.Requests)
+}
+
+// A newer version comes while the older one's fate is unknown and its resend is
+// planned: the older one is not sent again. It once was, whenever the newer
+// version came between the plan and the resend.
+func TestANewerVersionStopsThePlannedResend(t *testing.T) {
+	k := slow
+	k.profile = "submit: {path: /v1/payroll/lines, timeout: 500ms, concurrency: 4, chunk: {min: 5, max: 10}}\nidempotency: {scope: line, retention: 1h}\n"
+	onBoth(t, k, func(w *world) {
+		w.submit(0, "sandbox.500.a")
+		l := &life{w: w, point: "after_results_commit", nth: 1}
+		l.ready = func(r *batch.Runner, _ *batch.Link) {
+			l.do = func() { w.again(2, "sandbox.500.a"); r.Wake() }
+		}
+		soft, stop := w.until(func() bool { return len(w.letters()) > 0 })
+		defer stop()
+		w.live(l, soft)
+		journal, err := sandbox.ReadJournal(w.journal)
+		w.must(err)
+		if len(journal.Requests) != 1 {
+			t.Errorf("%d requests: the older version was sent again", len(journal.Requests))
+		}
+	})
+}
+
+// The live item misses its own cut-off; the item of a batch without one that
+// follows it is sent in its place.
+func TestACutOffHandsOverToAFollower(t *testing.T) {
+	onBoth(t, slow, func(w *world) {
+		w.urgent(w.now().Add(time.Hour), "A", "B")
+		w.again(1, "A", "B", "C")
+		w.shift.Store(int64(2 * time.Hour))
+		w.work("", 0)
+		w.counts(map[payroll.State]int64{payroll.Settled: 3})
+		if n := w.requests(); n == 0 {
+			t.Error("nothing was sent")
+		}
+	})
+}
+
+// A line of a cancelled batch that was parked is attested as not paid: the item
+// of another batch that follows it is sent in its place.
+func TestAnAttestedLineOfACancelledBatchHandsOver(t *testing.T) {
+	onBoth(t, blindVendor, func(w *world) {
+		w.submit(0, "sandbox.timeout-before-commit.a")
+		first := w.token().Batch.Key()
+		w.live(&life{w: w, point: "before_write", nth: 1, do: func() {
+			_, err := w.store.Cancel(w.Context(), tenant, first, "tester", w.now())
+			w.must(err)
+			w.again(1, "sandbox.timeout-before-commit.a")
+		}}, nil)
+		letters := w.letters()
+		if len(letters) != 1 {
+			t.Fatalf("%d letters", len(letters))
+		}
+		w.shift.Store(int64(time.Hour))
+		_, err := w.desk().Replay(w.Context(), tenant, letters[0].ID, batch.ReplayOrder{Actor: "tester", AttestNotPaid: "seen"})
+		w.must(err)
+		w.work("", 0)
+		w.judge()
+		w.counts(map[payroll.State]int64{payroll.Settled: 1})
+	})
+}
+
+// A correction that was given up while its older version's fate was unknown is
+// replayed: it waits behind that version as it did before.
+func TestAReplayedCorrectionStillWaits(t *testing.T) {
+	onBoth(t, blindVendor, func(w *world) {
+		w.submit(0, "sandbox.timeout-after-commit.a")
+		w.work("", 0)
+		w.groups++
+		s := w.submission([]string{"sandbox.timeout-after-commit.a"}, 2)
+		s.Batch.CutoffAt = w.now().Add(time.Hour)
+		_, err := w.store.Accept(w.Context(), s)
+		w.must(err)
+		w.shift.Store(int64(2 * time.Hour))
+		w.work("", 0)
+		if r := w.reasons(); r[payroll.CutoffPassed] != 1 {
+			t.Fatalf("letters: %v", r)
+		}
+		for _, l := range w.letters() {
+			if l.Reason == payroll.CutoffPassed {
+				_, err := w.desk().Replay(w.Context(), tenant, l.ID, batch.ReplayOrder{Actor: "tester", CutoffAt: w.now().Add(time.Hour)})
+				w.must(err)
+			}
+		}
+		w.mustWait(t)
+	})
+}
+
+// mustWait: the newest batch has a line that waits for an older version, and
+// nothing that may be sent.
+func (w *world) mustWait(t *testing.T) {
+	t.Helper()
+	b := w.token().Batch.ID
+	due, err := w.store.Due(w.Context(), b, w.now().Add(time.Hour), 10)
+	w.must(err)
+	blocked, err := w.store.Blocked(w.Context(), b, 0, 10)
+	w.must(err)
+	if len(due) != 0 || len(blocked) != 1 {
+		t.Errorf("%d lines may be sent, %d wait for an older version", len(due), len(blocked))
+	}
+}
