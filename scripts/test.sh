@@ -19,6 +19,7 @@ need_go
 need cc "gcc libc6-dev" "the race detector is built with a C compiler"
 need python3 python3 "line keys are compared with a computation in Python"
 need node nodejs "line keys are compared with a computation in Node"
+need curl curl "the session of README.md is run as it stands there"
 
 # What is not run under the race detector, with the reason.
 no_race=(
