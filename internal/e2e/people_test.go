@@ -99,9 +99,12 @@ func TestOverlappingBatchesPayOnce(t *testing.T) {
 }
 
 // A newer version that arrives while the older one is on the wire waits for its
-// fate, and is refused by a vendor that takes no corrections.
+// fate, and is refused by a vendor that takes no corrections. The older one is
+// not sent again once the newer exists: it is looked up.
 func TestANewerVersionWaitsForTheOlderOne(t *testing.T) {
-	onBoth(t, slow, func(w *world) {
+	asked := slow
+	asked.profile = submit + "idempotency: {scope: line, retention: 1h}\nlookup: standard\nlookup_lag: 50ms\n"
+	onBoth(t, asked, func(w *world) {
 		w.submit(0, "A", "sandbox.timeout-after-commit.b")
 		w.live(&life{w: w, point: "before_write", nth: 1, do: func() { w.again(2, "A", "sandbox.timeout-after-commit.b") }}, nil)
 		w.judge()

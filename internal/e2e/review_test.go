@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"iter"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -132,8 +133,9 @@ func TestACutOffHandsOverToAFollower(t *testing.T) {
 		w.shift.Store(int64(2 * time.Hour))
 		w.work("", 0)
 		w.counts(map[payroll.State]int64{payroll.Settled: 3})
-		if n := w.requests(); n == 0 {
-			t.Error("nothing was sent")
+		w.paidOnce()
+		if r := w.reasons(); len(r) != 0 {
+			t.Errorf("letters of lines that were paid are open: %v", r)
 		}
 	})
 }
@@ -157,9 +159,23 @@ func TestAnAttestedLineOfACancelledBatchHandsOver(t *testing.T) {
 		_, err := w.desk().Replay(w.Context(), tenant, letters[0].ID, batch.ReplayOrder{Actor: "tester", AttestNotPaid: "seen"})
 		w.must(err)
 		w.work("", 0)
-		w.judge()
 		w.counts(map[payroll.State]int64{payroll.Settled: 1})
+		w.paidOnce()
 	})
+}
+
+// paidOnce: the vendor paid nobody twice.
+func (w *world) paidOnce() {
+	w.Helper()
+	journal, err := sandbox.ReadJournal(w.journal)
+	w.must(err)
+	paid := map[string]bool{}
+	for _, e := range journal.Effects {
+		if paid[e.Key] {
+			w.Errorf("a line was paid twice")
+		}
+		paid[e.Key] = true
+	}
 }
 
 // A correction that was given up while its older version's fate was unknown is
@@ -184,20 +200,55 @@ func TestAReplayedCorrectionStillWaits(t *testing.T) {
 				w.must(err)
 			}
 		}
-		w.mustWait(t)
+		w.mustWait()
 	})
 }
 
 // mustWait: the newest batch has a line that waits for an older version, and
 // nothing that may be sent.
-func (w *world) mustWait(t *testing.T) {
-	t.Helper()
+func (w *world) mustWait() {
+	w.Helper()
 	b := w.token().Batch.ID
 	due, err := w.store.Due(w.Context(), b, w.now().Add(time.Hour), 10)
 	w.must(err)
 	blocked, err := w.store.Blocked(w.Context(), b, 0, 10)
 	w.must(err)
 	if len(due) != 0 || len(blocked) != 1 {
-		t.Errorf("%d lines may be sent, %d wait for an older version", len(due), len(blocked))
+		w.Errorf("%d lines may be sent, %d wait for an older version", len(due), len(blocked))
 	}
+}
+
+// A correction that was dead at intake, beyond the vendor's limits, is replayed
+// when they were raised. What it corrects was on its way then: it waits.
+func TestAReplayedCorrectionOfALineUnderWayWaits(t *testing.T) {
+	onBoth(t, slow, func(w *world) {
+		w.submit(0, "A")
+		w.groups++
+		w.live(&life{w: w, point: "before_write", nth: 1, do: func() {
+			s := w.submission([]string{"A"}, 2)
+			rows := s.Rows
+			s.Rows = func() iter.Seq2[store.Row, error] {
+				return func(yield func(store.Row, error) bool) {
+					for r, err := range rows() {
+						r.Death = &payroll.Death{Reason: payroll.StatutoryCapBreach, Stage: payroll.StageIntake, Error: "beyond the limits"}
+						yield(r, err)
+					}
+				}
+			}
+			_, err := w.store.Accept(w.Context(), s)
+			w.must(err)
+		}}, nil)
+		letters := w.letters()
+		if len(letters) != 1 {
+			t.Fatalf("%d letters", len(letters))
+		}
+		_, err := w.desk().Replay(w.Context(), tenant, letters[0].ID, batch.ReplayOrder{Actor: "tester"})
+		w.must(err)
+		w.mustWait()
+		w.work("", 0)
+		if r := w.reasons(); r[payroll.CorrectionRefused] != 1 {
+			t.Errorf("letters: %v", r)
+		}
+		w.judge()
+	})
 }

@@ -1,5 +1,7 @@
 package payroll
 
+import "time"
+
 // Existing is the live item that already holds a submitted row's key.
 type Existing struct {
 	Ref          LineRef
@@ -44,6 +46,21 @@ func Contest(hash Hash, vendor string, e Existing) Claim {
 		return ClaimRetake
 	default:
 		return ClaimFollow
+	}
+}
+
+// HandsOver reports whether a live item that has ended leaves its payment to an
+// item of another batch that follows it: it was cancelled, or missed a cut-off
+// of its own, certainly not paid, while the follower's still lies ahead (zero =
+// it has none).
+func HandsOver(live Existing, cutoffAt, now time.Time) bool {
+	switch {
+	case live.State == Cancelled:
+		return true
+	case live.State == DeadLettered && live.Reason == CutoffPassed:
+		return !live.Ambiguous && live.LetterClosed == "" && (cutoffAt.IsZero() || now.Before(cutoffAt))
+	default:
+		return false
 	}
 }
 

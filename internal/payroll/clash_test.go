@@ -2,6 +2,7 @@ package payroll_test
 
 import (
 	"testing"
+	"time"
 
 	"payrollgateway/internal/payroll"
 )
@@ -202,6 +203,34 @@ func TestParseCorrections(t *testing.T) {
 	for _, text := range []string{"Replace", "append", " "} {
 		if _, ok := payroll.ParseCorrections(text); ok {
 			t.Errorf("%q is a mode", text)
+		}
+	}
+}
+
+func TestHandsOver(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 7, 16, 12, 0, 0, 0, time.UTC)
+	missed := payroll.Existing{State: payroll.DeadLettered, Reason: payroll.CutoffPassed}
+	closed, open := missed, missed
+	closed.LetterClosed, open.Ambiguous = payroll.WrittenOff, true
+	for _, c := range []struct {
+		name   string
+		live   payroll.Existing
+		cutoff time.Time
+		want   bool
+	}{
+		{"cancelled", payroll.Existing{State: payroll.Cancelled}, time.Time{}, true},
+		{"missed its cut-off, the follower has none", missed, time.Time{}, true},
+		{"missed its cut-off, the follower's lies ahead", missed, now.Add(time.Minute), true},
+		{"missed its cut-off, and so did the follower", missed, now, false},
+		{"closed by a person", closed, time.Time{}, false},
+		{"may have been paid", open, time.Time{}, false},
+		{"rejected", payroll.Existing{State: payroll.DeadLettered, Reason: payroll.VendorRejected}, time.Time{}, false},
+		{"paid", payroll.Existing{State: payroll.Settled}, time.Time{}, false},
+		{"under way", payroll.Existing{State: payroll.InFlight}, time.Time{}, false},
+	} {
+		if got := payroll.HandsOver(c.live, c.cutoff, now); got != c.want {
+			t.Errorf("%s: %v", c.name, got)
 		}
 	}
 }

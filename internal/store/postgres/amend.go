@@ -40,6 +40,9 @@ func (g *ledger) amend(ctx context.Context, a store.Amendment) (store.Applied, e
 	if err != nil {
 		return store.Applied{}, err
 	}
+	if err := h.waitAgain(ctx, lines, changes); err != nil {
+		return store.Applied{}, err
+	}
 	m := mark{actor: a.Actor}
 	if a.Close != nil {
 		m.note = *a.Close
@@ -76,6 +79,59 @@ func mayComeBack(lines []payroll.Standing, changes []payroll.Change) error {
 		}
 	}
 	return nil
+}
+
+// waitAgain puts lines that come back to be sent behind an older version whose
+// fate must be known first, or that was paid and is not yet known to be
+// corrected: it may have come, or come so far, while they were dead.
+func (h *held) waitAgain(ctx context.Context, lines []payroll.Standing, changes []payroll.Change) error {
+	var back []int32
+	for _, s := range lines {
+		if s.State.AtRest() && s.Line.Version > 1 {
+			back = append(back, s.Line.Ordinal)
+		}
+	}
+	if len(back) == 0 {
+		return nil
+	}
+	older, err := h.older(ctx, back)
+	if err != nil {
+		return err
+	}
+	corrected, err := h.corrected(ctx, back)
+	if err != nil {
+		return err
+	}
+	for i, c := range changes {
+		if c.Event != payroll.Replayed || c.Trouble == nil || !c.Trouble.BlockedBy.IsZero() {
+			continue
+		}
+		for _, o := range slices.Backward(older[c.Ordinal]) {
+			if payroll.Succeed(o) != payroll.PrecedesNothing && !corrected[correction{c.Ordinal, o.Ref}] {
+				t := *c.Trouble
+				t.BlockedBy = o.Ref
+				changes[i].Trouble = &t
+				break
+			}
+		}
+	}
+	return nil
+}
+
+// corrected is what lines of the batch are known to correct.
+func (h *held) corrected(ctx context.Context, ordinals []int32) (map[correction]bool, error) {
+	rows, err := h.tx.Query(ctx, "SELECT ordinal, corrects_batch_id, corrects_ordinal FROM corrections WHERE batch_id = $1 AND ordinal = ANY($2)",
+		h.token.Batch.ID, ordinals)
+	if err != nil {
+		return nil, err
+	}
+	known := make(map[correction]bool)
+	var c correction
+	_, err = pgx.ForEachRow(rows, []any{&c.ordinal, &c.corrects.Batch, &c.corrects.Ordinal}, func() error {
+		known[c] = true
+		return nil
+	})
+	return known, err
 }
 
 // settleAll settles the batches that take part, in their order.

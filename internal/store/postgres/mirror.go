@@ -71,13 +71,24 @@ type end struct {
 	reason    payroll.Reason
 	status    int
 	reference string
+	ambiguous bool
+	closedAs  string // its newest dead letter; "" = open or none
+}
+
+// handsOver: the follower takes its place, and not its end.
+func (e end) handsOver(h *held) bool {
+	closed, _ := payroll.ParseCloseReason(e.closedAs)
+	live := payroll.Existing{State: e.state, Reason: e.reason, Ambiguous: e.ambiguous, LetterClosed: closed}
+	return h.token.CancelledFrom == 0 && payroll.HandsOver(live, h.token.Batch.CutoffAt, h.now)
 }
 
 // endsOfLiveItems lists followers that are behind their live item. Where that was
 // cancelled, only its oldest follower that still waits has anything to take:
 // its place.
 func (h *held) endsOfLiveItems(ctx context.Context, limit int) ([]end, error) {
-	rows, err := h.tx.Query(ctx, `SELECT f.ordinal, f.live_batch_id, f.live_ordinal, ls.state, coalesce(lo.reason, 0), coalesce(lo.http_status, 0), coalesce(lo.reference, '')
+	rows, err := h.tx.Query(ctx, `SELECT f.ordinal, f.live_batch_id, f.live_ordinal, ls.state, coalesce(lo.reason, 0), coalesce(lo.http_status, 0), coalesce(lo.reference, ''),
+			coalesce(lr.ambiguous, false), coalesce((SELECT d.closed_as FROM dead_letters d WHERE d.batch_id = l.batch_id AND d.ordinal = l.ordinal
+				ORDER BY d.dead_lettered_at DESC, d.id DESC LIMIT 1), '')
 		FROM adoptions f
 		JOIN lines l ON l.batch_id = f.live_batch_id AND l.ordinal = f.live_ordinal
 		JOIN resume_tokens lt ON lt.batch_id = l.batch_id
@@ -96,7 +107,7 @@ func (h *held) endsOfLiveItems(ctx context.Context, limit int) ([]end, error) {
 		return nil, err
 	}
 	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (e end, err error) {
-		err = row.Scan(&e.ordinal, &e.live.Batch, &e.live.Ordinal, (*int16)(&e.state), (*int16)(&e.reason), &e.status, &e.reference)
+		err = row.Scan(&e.ordinal, &e.live.Batch, &e.live.Ordinal, (*int16)(&e.state), (*int16)(&e.reason), &e.status, &e.reference, &e.ambiguous, &e.closedAs)
 		return e, err
 	})
 }
@@ -114,15 +125,16 @@ func (h *held) take(ctx context.Context, ends []end) error {
 	ordinals := make([]int32, len(ends))
 	m := mark{reasons: make(map[int32]payroll.Reason)}
 	for i, e := range ends {
-		of[e.ordinal], ordinals[i] = e, e.ordinal
-		if e.state == payroll.DeadLettered {
-			m.reasons[e.ordinal] = e.reason
-		}
-		if e.state == payroll.Cancelled {
+		if e.handsOver(h) {
 			if err := h.promote(ctx, e); err != nil {
 				return err
 			}
+			e.state = payroll.Cancelled // what is left of its end: it was not paid, and is no longer live
 		}
+		if e.state == payroll.DeadLettered {
+			m.reasons[e.ordinal] = e.reason
+		}
+		of[e.ordinal], ordinals[i] = e, e.ordinal
 	}
 	return h.each(ctx, m, ordinals, func(s payroll.Standing) (payroll.Change, bool) {
 		return follow(s, of[s.Line.Ordinal])
@@ -146,15 +158,18 @@ func follow(s payroll.Standing, e end) (payroll.Change, bool) {
 	return c, true
 }
 
-// promote makes a follower the live item in the place of a cancelled one, and
-// the others its followers. It stands where the cancelled one stood: what that
-// one corrects or waits for, it does. From now on it is due, in no attempt.
+// promote makes a follower the live item in the place of one that ended unpaid,
+// and the others its followers. It stands where the old one stood: what that one
+// corrects or waits for, it does. From now on it is due, in no attempt. A dead
+// letter of the old one is closed as submitted again.
 func (h *held) promote(ctx context.Context, e end) error {
 	b := &pgx.Batch{}
 	batch, old := h.token.Batch.ID, e.live
 	b.Queue("UPDATE lines SET live = false WHERE batch_id = $1 AND ordinal = $2", old.Batch, old.Ordinal)
 	b.Queue("UPDATE lines SET live = true WHERE batch_id = $1 AND ordinal = $2", batch, e.ordinal)
 	b.Queue("DELETE FROM adoptions WHERE batch_id = $1 AND ordinal = $2", batch, e.ordinal)
+	b.Queue("UPDATE dead_letters SET status = $3, closed_as = $4, closed_at = $5, actor = 'gateway' WHERE batch_id = $1 AND ordinal = $2 AND status = 1",
+		old.Batch, old.Ordinal, int16(store.LetterClosed), string(payroll.Resubmitted), stamp(h.now))
 	b.Queue(repointSQL, []int64{old.Batch}, []int32{old.Ordinal}, batch, []int32{e.ordinal})
 	b.Queue(`INSERT INTO corrections SELECT $3, $4, corrects_batch_id, corrects_ordinal FROM corrections WHERE batch_id = $1 AND ordinal = $2
 		ON CONFLICT DO NOTHING`, old.Batch, old.Ordinal, batch, e.ordinal)

@@ -81,7 +81,7 @@ func (in *intake) succeedPage(ctx context.Context, ordinals []int32) error {
 	if err != nil {
 		return err
 	}
-	older, err := in.older(ctx, ordinals)
+	older, err := in.own.older(ctx, ordinals)
 	if err != nil {
 		return err
 	}
@@ -98,10 +98,11 @@ func (in *intake) succeedPage(ctx context.Context, ordinals []int32) error {
 	return in.correct(ctx, p.corrections)
 }
 
-func (in *intake) older(ctx context.Context, ordinals []int32) (map[int32][]payroll.Older, error) {
-	rows, err := in.tx.Query(ctx, `SELECT l.ordinal, `+olderColumns+` FROM lines l`+olderOf+olderJoins+`
+// older reads the lower versions of lines of the batch, lowest first.
+func (h *held) older(ctx context.Context, ordinals []int32) (map[int32][]payroll.Older, error) {
+	rows, err := h.tx.Query(ctx, `SELECT l.ordinal, `+olderColumns+` FROM lines l`+olderOf+olderJoins+`
 		WHERE l.batch_id = $3 AND l.ordinal = ANY($4) ORDER BY l.ordinal, o.line_version`,
-		in.sub.Batch.Tenant, in.sub.Batch.PayPeriod, in.batch, ordinals)
+		h.token.Batch.Tenant, h.token.Batch.PayPeriod, h.token.Batch.ID, ordinals)
 	if err != nil {
 		return nil, err
 	}

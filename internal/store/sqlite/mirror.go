@@ -67,8 +67,8 @@ func scanFollowing(row scanner) (f following, err error) {
 	return f, err
 }
 
-// catchUp gives a follower the end of its live item. An open follower of a
-// cancelled item does not take that end: the oldest one becomes live.
+// catchUp gives a follower the end of its live item. An open follower of an item
+// that hands over does not take that end: the oldest one becomes live.
 func (d *desk) catchUp(ctx context.Context, f following) error {
 	live, err := d.standing(ctx, f.live)
 	if err != nil {
@@ -78,8 +78,11 @@ func (d *desk) catchUp(ctx context.Context, f following) error {
 	if err != nil {
 		return err
 	}
-	if live.State == payroll.Cancelled && !item.State.AtRest() {
-		return d.promote(ctx, f.live)
+	handsOver := payroll.HandsOver(payroll.Existing{
+		State: live.State, Reason: live.Reason, Ambiguous: ambiguous(live), LetterClosed: live.LetterClosed,
+	}, item.CutoffAt, d.now)
+	if handsOver && !item.State.AtRest() {
+		return d.promote(ctx, f.live, live)
 	}
 	return d.take(ctx, f, item, live)
 }
@@ -110,12 +113,13 @@ func (d *desk) take(ctx context.Context, f following, item, live payroll.Standin
 	return d.change(ctx, f.item.Batch, item, c)
 }
 
-// promote makes the oldest open follower of a cancelled item the live one.
-func (d *desk) promote(ctx context.Context, cancelled payroll.LineRef) error {
+// promote makes the oldest open follower of an item that ended unpaid the live
+// one; a dead letter of the old one is closed as submitted again.
+func (d *desk) promote(ctx context.Context, old payroll.LineRef, ended payroll.Standing) error {
 	heir, err := scanRef(d.t.row(ctx, `SELECT a.batch_id, a.ordinal FROM adoptions a
 		JOIN line_states s ON s.batch_id = a.batch_id AND s.ordinal = a.ordinal
 		WHERE a.live_batch_id = ? AND a.live_ordinal = ? AND s.state < 5
-		ORDER BY a.batch_id, a.ordinal LIMIT 1`, cancelled.Batch, cancelled.Ordinal))
+		ORDER BY a.batch_id, a.ordinal LIMIT 1`, old.Batch, old.Ordinal))
 	if err != nil {
 		return fmt.Errorf("heir: %w", found(err))
 	}
@@ -127,15 +131,24 @@ func (d *desk) promote(ctx context.Context, cancelled payroll.LineRef) error {
 		return d.change(ctx, heir.Batch, s, payroll.Change{Event: payroll.Replaced})
 	}
 	for _, step := range []func() error{
-		func() error { return retire(ctx, d.t, cancelled) },
+		func() error { return d.closeDead(ctx, old, ended) },
+		func() error { return retire(ctx, d.t, old) },
 		func() error { return enthrone(ctx, d.t, heir) },
-		func() error { return rehome(ctx, d.t, cancelled, heir) },
+		func() error { return rehome(ctx, d.t, old, heir) },
 	} {
 		if err := step(); err != nil {
 			return fmt.Errorf("promotion: %w", err)
 		}
 	}
 	return d.start(ctx, heir)
+}
+
+// closeDead closes the dead letter of an item whose payment another one takes up.
+func (d *desk) closeDead(ctx context.Context, old payroll.LineRef, ended payroll.Standing) error {
+	if ended.State != payroll.DeadLettered {
+		return nil
+	}
+	return d.change(ctx, old.Batch, ended, payroll.Change{Trouble: ended.Trouble, Close: payroll.Resubmitted})
 }
 
 // enthrone makes a follower the live item of its key.
