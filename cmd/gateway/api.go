@@ -53,9 +53,8 @@ func newAPI(getenv func(string) string, fallback developmentKey) (*api, error) {
 }
 
 func newHTTPClient() *http.Client {
-	transport := http.DefaultTransport.(*http.Transport).Clone()
 	return &http.Client{
-		Transport:     transport,
+		Transport:     &http.Transport{Proxy: http.ProxyFromEnvironment, TLSHandshakeTimeout: 10 * time.Second, IdleConnTimeout: time.Minute},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 }
@@ -99,7 +98,7 @@ func (a *api) do(ctx context.Context, c call, out any) (answer, error) {
 	if err != nil {
 		return answer{}, a.unreachable(ctx, err)
 	}
-	defer response.Body.Close()
+	defer func() { _ = response.Body.Close() }()
 	body, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
 	if err != nil {
 		return answer{}, a.unreachable(ctx, err)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -53,7 +54,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 	m.Alert("x")
 	m.HTTP("/", "GET", 200, time.Second)
 	scrape := httptest.NewRecorder()
-	m.Handler().ServeHTTP(scrape, httptest.NewRequest("GET", "/metrics", nil))
+	m.Handler().ServeHTTP(scrape, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 	there := names(regexp.MustCompile(`(?m)^# TYPE (gateway_\w+)`), scrape.Body.String())
 	told := names(regexp.MustCompile("(?m)^\\| `(gateway_\\w+)`"), operations(t))
 	if !slices.Equal(there, told) {

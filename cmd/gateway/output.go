@@ -103,8 +103,8 @@ func terminal(w io.Writer) (width int, ok bool) {
 	if !isFile || !term.IsTerminal(int(f.Fd())) {
 		return 0, false
 	}
-	width, _, err := term.GetSize(int(f.Fd()))
-	return width, err == nil
+	width, height, err := term.GetSize(int(f.Fd()))
+	return width, err == nil && width > 0 && height > 0
 }
 
 // grouped puts separators between the thousands of a decimal text, for people.

@@ -73,7 +73,7 @@ func serveInScript(ts *testscript.TestScript, neg bool, args []string) {
 	go func() { _, _ = io.Copy(io.Discard, lines) }() // ends with the process
 	ts.Setenv("GATEWAY_URL", url)
 	servers.put(ts.Getenv("WORK"), &scriptServer{cmd})
-	ts.Defer(func() { servers.stop(ts.Getenv("WORK")) })
+	ts.Defer(func() { _ = servers.stop(ts.Getenv("WORK")) })
 }
 
 // stopInScript ends the gateway with SIGTERM; it must end with status 0.

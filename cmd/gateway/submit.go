@@ -110,7 +110,7 @@ func (u *upload) post(ctx context.Context, a *api, out *output, file string, std
 		if err != nil {
 			return b, err
 		}
-		defer f.Close()
+		defer func() { _ = f.Close() }()
 		c.body = f
 	}
 	got, err := a.do(ctx, c, &b)
