@@ -17,17 +17,21 @@ import (
 )
 
 // check holds a request against the document: parameters first, then a small
-// body, which it reads. A batch's body is not read. What needs no key is called
-// by machines that add parameters of their own, and takes none.
+// body, which it reads. A batch's body is not read. A name in the path that
+// nothing could have is answered like one that nothing has. What needs no key is
+// called by machines that add parameters of their own, and takes none.
 func (s *server) check(w http.ResponseWriter, r *http.Request, o *operation) error {
 	if o.keyless() {
 		return nil
+	}
+	if len(s.parameterFaults(r, o, openapi3.ParameterInPath)) > 0 {
+		return Refuse(apigen.ProblemCodeNotFound)
 	}
 	faults, err := queryFaults(r, o)
 	if err != nil {
 		return err
 	}
-	faults = append(faults, s.parameterFaults(r, o)...)
+	faults = append(faults, s.parameterFaults(r, o, openapi3.ParameterInQuery, openapi3.ParameterInHeader)...)
 	if len(faults) > 0 {
 		return RefuseFaults(apigen.ProblemCodeInvalidParameter, faults...)
 	}
@@ -57,7 +61,9 @@ func queryFaults(r *http.Request, o *operation) ([]apigen.Fault, error) {
 	return faults, nil
 }
 
-func (s *server) parameterFaults(r *http.Request, o *operation) []apigen.Fault {
+// parameterFaults finds the parameters of these places that the document does
+// not allow.
+func (s *server) parameterFaults(r *http.Request, o *operation, places ...string) []apigen.Fault {
 	input := &openapi3filter.RequestValidationInput{
 		Request: r, PathParams: pathParams(r),
 		Route:   &routers.Route{Spec: s.document.spec, Path: o.pattern, PathItem: o.item, Method: o.method, Operation: o.spec},
@@ -65,6 +71,9 @@ func (s *server) parameterFaults(r *http.Request, o *operation) []apigen.Fault {
 	}
 	var faults []apigen.Fault
 	for _, p := range o.params {
+		if !slices.Contains(places, p.Value.In) {
+			continue
+		}
 		if err := openapi3filter.ValidateParameter(context.WithoutCancel(r.Context()), input, p.Value); err != nil {
 			faults = append(faults, apigen.Fault{Parameter: p.Value.Name, Detail: parameterRemedy(err, p.Value)})
 		}

@@ -23,17 +23,27 @@ func TestParametersThatAreRefused(t *testing.T) {
 		"/v1/batches?a;b":                                {": the query must be URL-encoded"},
 		"/v1/batches?limit=%zz":                          {": the query must be URL-encoded"},
 		"/v1/dead-letters?status=opened":                 {"status: must be one of open, replayed, closed"},
-		"/v1/dead-letters/4711":                          {"id: must match ^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"},
 		"/v1/lines?pay_period_id=x":                      {"employee_id: is missing"},
 		"/v1/lines?pay_period_id=a+b&employee_id=%20": {
 			"employee_id: must match ^[!-~]([ -~]{0,62}[!-~])?$", "pay_period_id: must match ^[A-Za-z0-9._-]{1,64}$",
 		},
-		"/v1/batches/nobatch": {"batch_key: must match ^batch_[A-Za-z0-9._-]{1,64}_[0-9a-f]{20}$"},
 	} {
 		rec := w.do(request("GET", target, "all", ""))
 		got := faultsOf(problemOf(t, rec.Body.Bytes()))
 		if rec.Code != 400 || codeOf(rec) != "invalid_parameter" || !slices.Equal(got, want) {
 			t.Errorf("%s: %d %q, want %q", target, rec.Code, got, want)
+		}
+	}
+}
+
+func TestANameThatNothingCanHaveIsNotFound(t *testing.T) {
+	w := newWorld(t)
+	for _, target := range []string{
+		"/v1/batches/nobatch", "/v1/batches/nobatch?nonsense=1", "/v1/batches/nobatch/lines", "/v1/lines/4711", "/v1/resume-tokens/4711",
+		"/v1/dead-letters/4711", "/v1/replays/4711", "/v1/vendors/a%20b", "/v1/dead-letters/" + strings.ToUpper(ofLetter),
+	} {
+		if rec := w.do(request("GET", target, "all", "")); rec.Code != 404 || codeOf(rec) != "not_found" {
+			t.Errorf("%s: %d %s", target, rec.Code, rec.Body)
 		}
 	}
 }

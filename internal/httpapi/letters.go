@@ -2,6 +2,8 @@ package httpapi
 
 import (
 	"context"
+	"encoding/base64"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
 
@@ -53,10 +55,19 @@ func (s *server) wholeLetter(ctx context.Context, id uuid.UUID) (apigen.OneDeadL
 	}
 	v := viewLetter(l)
 	v.History = viewHistory(l.History)
-	v.Payload, v.PayloadTruncated = l.Payload, l.PayloadCut
+	v.Payload, v.PayloadEncoding = viewPayload(l.Payload)
+	v.PayloadTruncated = l.PayloadCut
 	actions := allowedActions(l, s.terms(l.Vendor), s.Now())
 	v.AllowedActions = &actions
 	return apigen.OneDeadLetterJSONResponse(v), nil
+}
+
+// viewPayload is a row as text where it is text, else in Base64, which it says.
+func viewPayload(row []byte) (string, apigen.DeadLetterPayloadEncoding) {
+	if utf8.Valid(row) {
+		return string(row), ""
+	}
+	return base64.StdEncoding.EncodeToString(row), apigen.DeadLetterPayloadEncodingBase64
 }
 
 // viewLetter renders what lists show of a dead letter.

@@ -31,7 +31,7 @@ func TestOneLogEventForEachRequest(t *testing.T) {
 	w.do(request("SECRET", "/v1/batches", "", ""))
 	w.do(request("GET", "/v1/batches?cursor=secret", "", ""))
 	want := []seen{
-		{"/v1/lines/{line_key}", "GET", 200}, {"/v1/lines/{line_key}", "GET", 400}, {"none", "GET", 404}, {"none", "other", 405}, {"/v1/batches", "GET", 401},
+		{"/v1/lines/{line_key}", "GET", 200}, {"/v1/lines/{line_key}", "GET", 404}, {"none", "GET", 404}, {"none", "other", 405}, {"/v1/batches", "GET", 401},
 	}
 	events := strings.Split(strings.TrimSpace(w.log.String()), "\n")
 	if len(events) != len(want) || len(observed) != len(want) {

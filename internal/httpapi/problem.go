@@ -20,7 +20,7 @@ type kind struct {
 // meaning of each; a test holds the two together.
 var problems = map[apigen.ProblemCode]kind{
 	apigen.ProblemCodeInvalidParameter: {status: 400, title: "A parameter is not acceptable", detail: "Correct the parameters named in errors."},
-	apigen.ProblemCodeInvalidBody:      {status: 400, title: "The body cannot be read", detail: "The body must be one JSON object in UTF-8 and nothing after it."},
+	apigen.ProblemCodeInvalidBody:      {status: 400, title: "The body cannot be read", detail: "The body must be whole, in UTF-8, and of the type that Content-Type names; JSON is one object and nothing after it. Nothing was stored."},
 	apigen.ProblemCodeDuplicateName:    {status: 400, title: "A name occurs twice", detail: "Which of the two counts cannot be known. Send each name once, in lower case."},
 	apigen.ProblemCodeUnauthorized:     {status: 401, title: "The key is missing or not known", detail: `Send "Authorization: Bearer <key>" with a key of this gateway.`},
 	apigen.ProblemCodeForbidden:        {status: 403, title: "The key does not allow this", detail: "Use a key with one of required_scopes."},
@@ -52,8 +52,8 @@ var problems = map[apigen.ProblemCode]kind{
 	},
 	apigen.ProblemCodeBatchContentDiffers: {
 		status: 409, title: "Another batch has this key",
-		detail: "This pay period and run_attempt_group were posted before with other content, which first differs at the row named by ordinal. " +
-			"Post corrections under a new run_attempt_group, with a higher line_version for each changed line.",
+		detail: "This pay period and run_attempt_group were posted before with other content, which first differs at the row named by ordinal; " +
+			"without one it is vendor, pay_date, cutoff_at or the number of rows. Post corrections under a new run_attempt_group, with a higher line_version for each changed line.",
 	},
 	apigen.ProblemCodeUnsupportedMediaType: {
 		status: 415, title: "The body's type is not supported",

@@ -155,7 +155,7 @@ func TestADeadLetterIsWhole(t *testing.T) {
 	w.ledger.letter.Status, w.ledger.letter.ClosedAs, w.ledger.letter.ClosedAt = store.LetterClosed, "written_off", noon
 	w.ledger.letter.Actor, w.ledger.letter.Note, w.ledger.letter.History = "id-all", "a note", nil
 	l := members(t, w, "getDeadLetter")
-	if l["closed_by"] != "id-all" || l["note"] != "a note" || l["payload"] != "/yByb3c=" || !strings.HasPrefix(l["closed_at"].(string), "2026-07-13T12") {
+	if l["closed_by"] != "id-all" || l["note"] != "a note" || l["payload"] != "/yByb3c=" || l["payload_encoding"] != "base64" || !strings.HasPrefix(l["closed_at"].(string), "2026-07-13T12") {
 		t.Errorf("%v", l)
 	}
 	for _, name := range []string{"history", "allowed_actions"} {
@@ -168,6 +168,15 @@ func TestADeadLetterIsWhole(t *testing.T) {
 		if item[name] != nil {
 			t.Errorf("a list shows %s", name)
 		}
+	}
+}
+
+func TestAPayloadThatIsTextIsShownAsText(t *testing.T) {
+	w := newWorld(t)
+	w.ledger.letter.Payload = []byte(`{"employee_id": "Zoë"`)
+	l := members(t, w, "getDeadLetter")
+	if _, encoded := l["payload_encoding"]; encoded || l["payload"] != `{"employee_id": "Zoë"` {
+		t.Errorf("%v", l)
 	}
 }
 

@@ -119,6 +119,21 @@ func (e ClosedAs) Valid() bool {
 	}
 }
 
+// Defines values for DeadLetterPayloadEncoding.
+const (
+	DeadLetterPayloadEncodingBase64 DeadLetterPayloadEncoding = "base64"
+)
+
+// Valid indicates whether the value is a known member of the DeadLetterPayloadEncoding enum.
+func (e DeadLetterPayloadEncoding) Valid() bool {
+	switch e {
+	case DeadLetterPayloadEncodingBase64:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for DeadLetterAction.
 const (
 	DeadLetterActionAttestNotPaid DeadLetterAction = "attest_not_paid"
@@ -842,8 +857,11 @@ type DeadLetter struct {
 	// PayPeriodID A name that you chose, or a vendor's.
 	PayPeriodID Name `json:"pay_period_id"`
 
-	// Payload The row as it arrived, up to 64 KiB, in Base64 because it need not be text. Left out in lists.
-	Payload []byte `json:"payload,omitempty,omitzero"`
+	// Payload The row, up to 64 KiB: as it arrived where it could not be read, else as it is kept. As text where it is text in UTF-8; else in Base64, which `payload_encoding` says. Left out in lists.
+	Payload string `json:"payload,omitempty,omitzero"`
+
+	// PayloadEncoding Absent where `payload` is the text itself.
+	PayloadEncoding DeadLetterPayloadEncoding `json:"payload_encoding,omitempty,omitzero"`
 
 	// PayloadTruncated The row was longer than what is kept.
 	PayloadTruncated bool `json:"payload_truncated,omitempty,omitzero"`
@@ -869,6 +887,9 @@ type DeadLetter struct {
 	// Vendor A name that you chose, or a vendor's.
 	Vendor Name `json:"vendor"`
 }
+
+// DeadLetterPayloadEncoding Absent where `payload` is the text itself.
+type DeadLetterPayloadEncoding string
 
 // DeadLetterAction defines model for DeadLetterAction.
 type DeadLetterAction string
@@ -937,7 +958,7 @@ type Fault struct {
 	// Ordinal The place in the body, from 1. Blank rows are not counted.
 	Ordinal Ordinal `json:"ordinal,omitempty,omitzero"`
 
-	// Parameter A path or query parameter, or a header.
+	// Parameter A query parameter, or a header.
 	Parameter string `json:"parameter,omitempty,omitzero"`
 
 	// Pointer A JSON pointer into the body, or into the row if there is an `ordinal`.
@@ -1163,7 +1184,7 @@ type Problem struct {
 	// NotQuietUntil From when on no earlier request can arrive any more.
 	NotQuietUntil time.Time `json:"not_quiet_until,omitempty,omitzero"`
 
-	// Ordinal The first row that differs.
+	// Ordinal The first row that differs; absent where the envelope or the number of rows does.
 	Ordinal Ordinal `json:"ordinal,omitempty,omitzero"`
 
 	// Owner The worker that has the batch.
