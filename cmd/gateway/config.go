@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -51,7 +52,7 @@ type setting struct {
 
 // settings are all keys, in the order of the documentation.
 var settings = []setting{
-	{"listen", "address of the HTTP API (default 127.0.0.1:8080)", text(func(c *Config) *string { return &c.Listen })},
+	{"listen", "address of the HTTP API (default 127.0.0.1:8080)", (*Config).setListen},
 	{"store", "sqlite:///path or postgres://… (default: SQLite in the data directory)", text(func(c *Config) *string { return &c.Store })},
 	{"redis", "must be empty in this version", text(func(c *Config) *string { return &c.Redis })},
 	{"vendors", "directory of vendor profiles (default: the built-in sandbox)", text(func(c *Config) *string { return &c.Vendors })},
@@ -65,6 +66,17 @@ func text(field func(*Config) *string) func(*Config, string) error {
 		*field(c) = value
 		return nil
 	}
+}
+
+func (c *Config) setListen(value string) error {
+	if value != "" {
+		_, port, err := net.SplitHostPort(value)
+		if n, notNumber := strconv.ParseUint(port, 10, 16); err != nil || notNumber != nil || port != strconv.FormatUint(n, 10) {
+			return errors.New("must be host:port, such as 127.0.0.1:8080")
+		}
+	}
+	c.Listen = value
+	return nil
 }
 
 func (c *Config) setWorkers(value string) error {

@@ -9,6 +9,7 @@ import (
 	"io"
 	"maps"
 	"net/url"
+	"os"
 	"slices"
 	"strconv"
 	"sync/atomic"
@@ -69,6 +70,9 @@ func Open(ctx context.Context, path string, opts ...Option) (*Store, error) {
 	for _, set := range opts {
 		set(&o)
 	}
+	if err := makePrivate(path); err != nil {
+		return nil, fmt.Errorf("open the store: %w", err)
+	}
 	writes, err := sql.Open("sqlite", dsn(path, o.pragmas))
 	if err != nil {
 		return nil, fmt.Errorf("open the store: %w", err)
@@ -88,6 +92,17 @@ func Open(ctx context.Context, path string, opts ...Option) (*Store, error) {
 	reads.SetMaxOpenConns(readers)
 	reads.SetMaxIdleConns(readers)
 	return &Store{reads: reads, writer: w, clock: o.clock, random: o.random}, nil
+}
+
+// makePrivate makes a missing file readable by its owner alone: it tells who is
+// paid what. SQLite gives the files beside it the same mode. One that exists
+// keeps its mode.
+func makePrivate(path string) error {
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	return file.Close()
 }
 
 func dsn(path string, pragmas map[string]string) string {

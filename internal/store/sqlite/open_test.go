@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"errors"
+	"os"
 	"sync"
 	"testing"
 
@@ -52,6 +53,20 @@ func TestWhatIsStoredIsThereAfterReopening(t *testing.T) {
 	open, err := s.OpenAttempts(t.Context(), id)
 	if err != nil || len(open) != 1 || len(open[0].Ordinals) != 250 {
 		t.Errorf("open attempts: %v, %v", open, err)
+	}
+}
+
+// TestTheFileIsItsOwnersAlone: it tells who is paid what, and lies where its
+// operator puts it, not always in a directory that is closed to others.
+func TestTheFileIsItsOwnersAlone(t *testing.T) {
+	t.Parallel()
+	path := newPath(t)
+	submit(t, openAt(t, path), "run", 1)
+	for _, name := range []string{path, path + "-wal", path + "-shm"} {
+		info, err := os.Stat(name)
+		if err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%s: %v, %v", name, info, err)
+		}
 	}
 }
 
