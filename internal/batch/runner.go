@@ -124,10 +124,15 @@ func (r *Runner) Run(hard, soft context.Context) error {
 	if sendErr := r.senders.Wait(); sendErr != nil {
 		err = sendErr
 	}
-	if errors.Is(err, done) || errors.Is(err, context.Canceled) && soft.Err() != nil {
+	if errors.Is(err, done) || soft.Err() != nil && ended(err) {
 		return nil
 	}
 	return err
+}
+
+// ended reports whether an error only says that its context ended.
+func ended(err error) bool {
+	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
 // dispatch is the planning loop.
