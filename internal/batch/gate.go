@@ -11,8 +11,8 @@ import (
 
 // steerGate tells the connection's gate what an answer says about the vendor,
 // and keeps the gate where it has to outlive the process.
-func (r *Runner) steerGate(ctx context.Context, x *exchange, j vendor.Judgement) {
-	for _, e := range r.gateEvents(ctx, x, j) {
+func (r *Runner) steerGate(ctx context.Context, x *exchange, answer vendor.Exchange, j vendor.Judgement) {
+	for _, e := range r.gateEvents(ctx, x, answer, j) {
 		r.reportGate(ctx, x, e)
 	}
 }
@@ -34,13 +34,12 @@ func KeptGate(vendor string, s ratelimit.Snapshot, actor string) store.Gate {
 	return store.Gate{Vendor: vendor, State: s.State.String(), Until: s.Until, Reason: s.Reason, Since: s.Since, Actor: actor}
 }
 
-func (r *Runner) gateEvents(ctx context.Context, x *exchange, j vendor.Judgement) []ratelimit.Event {
+func (r *Runner) gateEvents(ctx context.Context, x *exchange, answer vendor.Exchange, j vendor.Judgement) []ratelimit.Event {
 	var events []ratelimit.Event
 	switch {
 	case j.Failed:
 		events = append(events, ratelimit.Failed())
 	case j.Answered:
-		r.link.refreshed.Store(false)
 		events = append(events, ratelimit.Succeeded())
 	}
 	switch j.Gate.Kind {
@@ -53,20 +52,11 @@ func (r *Runner) gateEvents(ctx context.Context, x *exchange, j vendor.Judgement
 		r.log(x.desk).Error("the vendor's gate is suspended", "reason", j.Gate.Reason, "attempt", x.attempt.No)
 		return append(events, ratelimit.Suspend(j.Gate.Reason))
 	case vendor.GateRefresh:
-		if !r.refreshCredentials(ctx) {
+		if changed, err := r.link.Sender.RefreshCredentials(ctx, answer.Credential); err != nil || !changed {
 			return append(events, ratelimit.CredentialsRefused())
 		}
 	}
 	return events
-}
-
-// refreshCredentials tries a new credential, once until an answer proves it.
-func (r *Runner) refreshCredentials(ctx context.Context) bool {
-	if r.link.refreshed.Swap(true) {
-		return false
-	}
-	changed, err := r.link.Sender.RefreshCredentials(ctx)
-	return err == nil && changed
 }
 
 // gateWait is how long a closed gate is not asked again; a change wakes sooner.

@@ -16,7 +16,7 @@ import (
 // Sender puts one request on the wire, once.
 type Sender interface {
 	Send(ctx context.Context, r vendor.Rendered, sendBefore time.Time) vendor.Exchange
-	RefreshCredentials(ctx context.Context) (changed bool, err error)
+	RefreshCredentials(ctx context.Context, refused int) (changed bool, err error)
 }
 
 // Store is what the engine needs of the ledger.
@@ -42,8 +42,7 @@ type Link struct {
 	Sender  Sender
 	Limits  *ratelimit.Connection
 
-	largest   atomic.Int32 // chunk size that the vendor found not too large; 0 = not known
-	refreshed atomic.Bool  // a refresh of the credential was tried and not yet proved good
+	largest atomic.Int32 // chunk size that the vendor found not too large; 0 = not known
 }
 
 // chunkMax is the largest chunk that may be sent now.

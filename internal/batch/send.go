@@ -140,7 +140,7 @@ func (r *Runner) send(ctx context.Context, x *exchange) error {
 	answer := r.transmit(ctx, x)
 	r.at("after_answer")
 	j := r.judge(x, answer)
-	r.steerGate(ctx, x, j)
+	r.steerGate(ctx, x, answer, j)
 	if answer.Status == http.StatusRequestEntityTooLarge {
 		r.link.tooLarge(len(x.chunk.Lines))
 	}

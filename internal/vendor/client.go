@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptrace"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -36,12 +37,13 @@ type ClientOptions struct {
 
 // Client sends requests to one vendor. It may be used from many goroutines.
 type Client struct {
-	timeout     time.Duration
-	now         func() time.Time
-	profile     *Profile
-	transport   *http.Transport
-	credentials atomic.Pointer[http.Header]
-	closed      atomic.Bool
+	timeout    time.Duration
+	now        func() time.Time
+	profile    *Profile
+	transport  *http.Transport
+	credential atomic.Pointer[credential]
+	refreshing sync.Mutex // held while the secrets are read again
+	closed     atomic.Bool
 }
 
 // NewClient prepares the connections and reads the credentials of a vendor. It
@@ -51,10 +53,19 @@ func NewClient(p *Profile, o ClientOptions) (*Client, error) {
 		return nil, errors.New("vendor: a client needs a clock")
 	}
 	c := &Client{timeout: p.Submit.Timeout, now: o.Now, profile: p, transport: newTransport(p, o)}
-	if _, err := c.RefreshCredentials(context.Background()); err != nil {
+	header, err := p.credentials()
+	if err != nil {
 		return nil, err
 	}
+	c.credential.Store(&credential{1, header})
 	return c, nil
+}
+
+// credential is what requests authenticate with, numbered in the order in which
+// the client read them.
+type credential struct {
+	number int
+	header http.Header
 }
 
 // newTransport has no proxy, and HTTP/1.1 only: HTTP/2 may send a request
@@ -85,18 +96,28 @@ func (p *Profile) forgivesLoss() bool {
 	return p.Policy().Resolves()
 }
 
-// RefreshCredentials reads the secrets again. changed is false where they are
-// what they were. On an error the old ones stay in use.
-func (c *Client) RefreshCredentials(ctx context.Context) (changed bool, err error) {
+// RefreshCredentials reads the secrets again, unless a newer credential is in use
+// than the one that was refused (its number, from the Exchange). changed says
+// that there is another to try. On an error the old one stays in use.
+func (c *Client) RefreshCredentials(ctx context.Context, refused int) (changed bool, err error) {
 	if err := ctx.Err(); err != nil {
 		return false, err
+	}
+	c.refreshing.Lock()
+	defer c.refreshing.Unlock()
+	used := c.credential.Load()
+	if used.number > refused {
+		return true, nil
 	}
 	fresh, err := c.profile.credentials()
 	if err != nil {
 		return false, err
 	}
-	old := c.credentials.Swap(&fresh)
-	return old == nil || !maps.EqualFunc(*old, fresh, func(a, b []string) bool { return a[0] == b[0] }), nil
+	if maps.EqualFunc(used.header, fresh, func(a, b []string) bool { return a[0] == b[0] }) {
+		return false, nil
+	}
+	c.credential.Store(&credential{used.number + 1, fresh})
+	return true, nil
 }
 
 // Close closes idle connections; those in use close when their exchange ends.
@@ -135,7 +156,9 @@ func (c *Client) exchange(ctx context.Context, t *ticket, r Rendered) (x Exchang
 	ctx, stop := t.limit(ctx)
 	defer stop()
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: t.board})
-	request, err := c.request(ctx, r)
+	used := c.credential.Load()
+	x.Credential = used.number
+	request, err := c.request(ctx, r, used.header)
 	if err != nil {
 		x.Err = ErrConnect
 		return x
@@ -157,7 +180,7 @@ func (c *Client) exchange(ctx context.Context, t *ticket, r Rendered) (x Exchang
 
 // request has a body that cannot be rewound, an empty one for a look-up too:
 // net/http repeats requests that have none, or can make theirs again.
-func (c *Client) request(ctx context.Context, r Rendered) (*http.Request, error) {
+func (c *Client) request(ctx context.Context, r Rendered, credentials http.Header) (*http.Request, error) {
 	body := io.NopCloser(bytes.NewReader(r.Body))
 	request, err := http.NewRequestWithContext(ctx, r.Method, r.URL, body)
 	if err != nil {
@@ -166,7 +189,7 @@ func (c *Client) request(ctx context.Context, r Rendered) (*http.Request, error)
 	request.GetBody = nil
 	request.ContentLength = int64(len(r.Body))
 	maps.Copy(request.Header, r.Header)
-	maps.Copy(request.Header, *c.credentials.Load())
+	maps.Copy(request.Header, credentials)
 	request.Header.Set("User-Agent", userAgent)
 	return request, nil
 }

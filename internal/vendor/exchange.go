@@ -16,6 +16,8 @@ type Exchange struct {
 	Truncated bool   // the body ended early or was longer than MaxAnswer
 	Err       error  // one of the errors below; nil where the answer is whole
 	Received  time.Time
+	// Credential is the number of the one that the request was sent with; 0 = it was not sent.
+	Credential int
 }
 
 // SentPhase says whether the vendor can have seen anything of a request.

@@ -122,25 +122,28 @@ func TestCredentialsAreReadAgain(t *testing.T) {
 	source := &changing{text: "one"}
 	p := s.profile(func(p *Profile) { p.Auth = []Auth{{Type: AuthBearer, Token: "${env:T}"}}; p.secrets = source.Resolve })
 	c := clientOf(t, p)
-	refresh := func(want bool) {
+	refresh := func(refused int, want bool) {
 		t.Helper()
-		if changed, err := c.RefreshCredentials(context.Background()); changed != want || err != nil {
+		if changed, err := c.RefreshCredentials(context.Background(), refused); changed != want || err != nil {
 			t.Errorf("changed %v, %v; want %v", changed, err, want)
 		}
 	}
-	refresh(false)
+	refresh(1, false)
 	source.text = "two"
-	refresh(true)
-	refresh(false)
+	refresh(1, true)
+	refresh(1, true) // another request that went out with the first one
+	refresh(2, false)
 	source.text = ""
-	if _, err := c.RefreshCredentials(context.Background()); !errors.Is(err, errCredential) {
+	if _, err := c.RefreshCredentials(context.Background(), 2); !errors.Is(err, errCredential) {
 		t.Errorf("an empty secret: %v", err)
 	}
 	source.text, source.err = "three", errors.New("permission denied")
-	if _, err := c.RefreshCredentials(context.Background()); !errors.Is(err, errCredential) {
+	if _, err := c.RefreshCredentials(context.Background(), 2); !errors.Is(err, errCredential) {
 		t.Errorf("an unreadable secret: %v", err)
 	}
-	submit(t, c, chunkOf(1))
+	if x := submit(t, c, chunkOf(1)); x.Credential != 2 {
+		t.Errorf("sent with credential %d", x.Credential)
+	}
 	if got := s.requests[0].Header.Get("Authorization"); got != "Bearer two" {
 		t.Errorf("the last good one is not in use: %q", got)
 	}
