@@ -59,9 +59,10 @@ type drama struct {
 func soak(t *testing.T, k kind, b backend, seed uint64) {
 	t.Helper()
 	k.sandbox.Seed = seed
-	k.sandbox.Faults = faults("reset=0.03,503-no-hint=0.03,truncate=0.03,500-after-commit=0.02,reset-before-commit=0.02")
+	k.sandbox.Latency, k.sandbox.Jitter = 5*time.Millisecond, 30*time.Millisecond
+	k.sandbox.Faults = faults("reset=0.04,503-no-hint=0.03,truncate=0.03,500-after-commit=0.03,reset-before-commit=0.03,429=0.02,timeout=0.01,timeout-before-commit=0.01")
 	if len(k.sandbox.ItemFaults) == 0 {
-		k.sandbox.ItemFaults = itemFaults("503=0.05,422=0.01")
+		k.sandbox.ItemFaults = itemFaults("503=0.05,422=0.02,missing=0.02,doubled=0.01")
 	}
 	k.sandbox.MaxFaultsPerLine = 3
 	if seed%2 == 0 {
@@ -69,9 +70,10 @@ func soak(t *testing.T, k kind, b backend, seed uint64) {
 	}
 	d := &drama{world: newWorld(t, k, b), dice: rand.New(rand.NewPCG(seed, 1))}
 	d.submitSome()
-	for range 4 {
-		l := &life{w: d.world, point: pick(d, points), nth: int64(1 + d.n(6))}
-		l.wrap = func(s batch.Store) batch.Store { return flakyStore(s, rand.New(rand.NewPCG(seed, d.fresh())), 0.03) }
+	d.submitSome()
+	for range 6 {
+		l := &life{w: d.world, point: pick(d, points), nth: int64(2 + d.n(12))}
+		l.wrap = func(s batch.Store) batch.Store { return flakyStore(s, rand.New(rand.NewPCG(seed, d.fresh())), 0.04) }
 		l.ready = func(r *batch.Runner, _ *batch.Link) { d.runner.Store(r) }
 		if d.n(3) == 0 {
 			l.do = d.act // a person acts at the very point
@@ -102,11 +104,11 @@ func (d *drama) season(l *life) {
 	defer stop()
 	var acting sync.WaitGroup
 	acting.Go(func() {
-		for range 4 {
+		for range 12 {
 			select {
 			case <-soft.Done():
 				return
-			case <-time.After(time.Duration(20+d.n(150)) * time.Millisecond):
+			case <-time.After(time.Duration(10+d.n(80)) * time.Millisecond):
 			}
 			d.act()
 			if r := d.runner.Load(); r != nil {
@@ -144,9 +146,9 @@ func (d *drama) submitSome() {
 	group, version := d.groups, int32(1+d.dice.IntN(5)/4)
 	var employees []string
 	seen := map[string]bool{}
-	for i := range 10 + d.dice.IntN(20) {
+	for i := range 20 + d.dice.IntN(40) {
 		e := fmt.Sprintf("E-%d-%d", group, i)
-		if len(d.crowd) > 0 && d.dice.IntN(3) == 0 {
+		if len(d.crowd) > 0 && d.dice.IntN(2) == 0 {
 			e = d.crowd[d.dice.IntN(len(d.crowd))]
 		}
 		if !seen[e] {
@@ -300,7 +302,11 @@ func (d *drama) verdict() {
 	earlier := map[string]bool{}
 	tokens, _, err := d.store.Batches(d.Context(), tenant, store.Page{Limit: 1000})
 	d.must(err)
+	var sum payroll.Counts
 	for _, t := range tokens {
+		for s, n := range t.Counts {
+			sum[s] += n
+		}
 		if !t.Complete() {
 			d.Errorf("batch %d is not at rest: %v, %v", t.Batch.ID, t.State, t.Counts)
 		}
@@ -314,6 +320,7 @@ func (d *drama) verdict() {
 	journal, err := sandbox.ReadJournal(d.journal)
 	d.must(err)
 	d.checkRequests(journal.Requests)
+	d.Logf("%d batches, %d requests, %d effects, items %v", len(tokens), len(journal.Requests), len(journal.Effects), sum)
 	for _, f := range sandbox.Reconcile(journal.Effects, maps.Values(lines)).Findings {
 		d.Errorf("%s: %s %+v %s", f.Invariant, f.Kind, f.Payment, f.Detail)
 	}
