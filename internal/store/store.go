@@ -47,7 +47,8 @@ type Tokens interface {
 // Dispatch is what the worker that owns a unit reads and writes.
 type Dispatch interface {
 	// ReadAhead reads up to limit live lines from an ordinal on that nothing
-	// happened to, in order.
+	// happened to, in order, with what a request needs: hash, any-version
+	// digest and metadata may be left out.
 	ReadAhead(ctx context.Context, batchID int64, from int32, limit int) ([]payroll.Line, error)
 	// Due reads up to limit lines of troubles, in no attempt and not blocked,
 	// with DueAt <= now, by DueAt then ordinal.

@@ -211,25 +211,43 @@ func (h *held) settleClean(ctx context.Context, w store.Work, carried map[int32]
 const insertClean = `INSERT INTO outcomes (batch_id, ordinal, attempt_no, state, settled_as, http_status, reason, reference)
 	SELECT $1, c.ordinal, $2, 5, c.settled_as, c.http_status, 0, c.reference `
 
-// columnsOf are the rows that clean lines become, by column, in ordinal order.
-func columnsOf(clean []store.SettledLine) (o outcomes) {
+// cleanRows are clean lines by column, in ordinal order, and their money.
+type cleanRows struct {
+	ordinals     []int32
+	as, statuses []int16
+	references   []string
+	currencies   []string // of sums
+	sums         []int64
+}
+
+func columnsOf(clean []store.SettledLine) (c cleanRows) {
 	byOrdinal := func(a, b store.SettledLine) int { return int(a.Ordinal) - int(b.Ordinal) }
 	if !slices.IsSortedFunc(clean, byOrdinal) {
 		clean = slices.SortedFunc(slices.Values(clean), byOrdinal)
 	}
-	for _, c := range clean {
-		o.ordinals = append(o.ordinals, c.Ordinal)
-		o.as = append(o.as, int16(c.As))
-		o.statuses = append(o.statuses, int16(c.Status))
-		o.references = append(o.references, c.Reference)
+	for _, l := range clean {
+		c.ordinals = append(c.ordinals, l.Ordinal)
+		c.as = append(c.as, int16(l.As))
+		c.statuses = append(c.statuses, int16(l.Status))
+		c.references = append(c.references, l.Reference)
+		c.sum(l)
 	}
-	return o
+	return c
+}
+
+func (c *cleanRows) sum(l store.SettledLine) {
+	i := slices.Index(c.currencies, l.Currency)
+	if i < 0 {
+		i = len(c.currencies)
+		c.currencies, c.sums = append(c.currencies, l.Currency), append(c.sums, 0)
+	}
+	c.sums[i] += int64(l.Amount)
 }
 
 // applyCleanSQL: fence, answer, amounts and outcomes in one statement, each part
 // fed from the one before. The last SELECT undoes it where a part found less
 // than it expected: the attempt closed by somebody else in the same instant, or
-// lines that the batch does not have.
+// lines that are not those of the attempt.
 const applyCleanSQL = `WITH t AS (
 	UPDATE resume_tokens SET in_flight = in_flight - cardinality($3::int4[]), settled = settled + cardinality($3::int4[]),
 		last_cursor = CASE WHEN pending + in_flight + retrying + unknown = cardinality($3::int4[]) THEN (SELECT total FROM batches WHERE id = $1) ELSE greatest(last_cursor, $8) END, version = version + 1, updated_at = $9,
@@ -242,17 +260,17 @@ a AS (
 	UPDATE attempts SET closed_at = $9, http_status = $10, verdict = $11, detail = $12, late = NULL
 	FROM t WHERE attempts.batch_id = t.batch_id AND attempt_no = $2 AND closed_at IS NULL AND fresh RETURNING attempts.ordinals),
 c AS (
-	SELECT l.amount, l.currency, c.* FROM a
+	SELECT c.* FROM a
 	CROSS JOIN unnest($3::int4[], $4::int2[], $5::int2[], $6::text[]) AS c(ordinal, settled_as, http_status, reference)
-	JOIN lines l ON l.batch_id = $1 AND l.ordinal = c.ordinal
 	WHERE $3::int4[] = (SELECT array_agg(carried ORDER BY carried) FROM unnest(a.ordinals) AS carried)),
 m AS (
 	UPDATE batch_amounts b SET settled = b.settled + s.amount
-	FROM (SELECT currency, sum(amount)::int8 AS amount FROM c GROUP BY currency) s
-	WHERE b.batch_id = $1 AND b.currency = s.currency),
+	FROM a CROSS JOIN unnest($13::text[], $14::int8[]) AS s(currency, amount)
+	WHERE b.batch_id = $1 AND b.currency = s.currency RETURNING 1),
 o AS (` + insertClean + `FROM c ORDER BY c.ordinal RETURNING ordinal)
 SELECT ` + tokenColumns + ` FROM t` + tokenJoins + `WHERE payroll_expect((SELECT count(*) FROM o), cardinality($3::int4[]))
-	AND payroll_expect((SELECT count(*) FROM o), (SELECT cardinality(ordinals) FROM a))`
+	AND payroll_expect((SELECT count(*) FROM o), (SELECT cardinality(ordinals) FROM a))
+	AND payroll_expect((SELECT count(*) FROM m), cardinality($13::text[]))`
 
 // applyClean settles fresh lines that their first answer paid, the common case.
 func (s *Store) applyClean(ctx context.Context, w store.Work) (store.Applied, error) {
@@ -261,7 +279,7 @@ func (s *Store) applyClean(ctx context.Context, w store.Work) (store.Applied, er
 	c := columnsOf(w.Clean)
 	err := s.statement(ctx, "Apply", func(ctx context.Context) (err error) {
 		t, err = queryToken(ctx, s.pool, applyCleanSQL, w.BatchID, w.AttemptNo, c.ordinals, c.as, c.statuses, c.references,
-			w.Epoch, w.Cursor, stamp(w.Now), int16(w.Answer.HTTPStatus), int16(w.Answer.Verdict), w.Answer.Detail)
+			w.Epoch, w.Cursor, stamp(w.Now), int16(w.Answer.HTTPStatus), int16(w.Answer.Verdict), w.Answer.Detail, c.currencies, c.sums)
 		// codeCheck: the same answer, given twice at once, waited for the token
 		// and still counted by what it had seen before; in_flight fell below 0.
 		if code := stateOf(err); errors.Is(err, pgx.ErrNoRows) || code == codeExpect || code == codeCheck {

@@ -10,25 +10,51 @@ import (
 	"payrollgateway/internal/store"
 )
 
-// readAheadSQL excludes by scalar subqueries, which stay one look into an index
-// for each line whatever a planner knows of a fresh batch.
-const readAheadSQL = `WITH bounds AS MATERIALIZED (
-	SELECT greatest($2, t.next_ordinal) AS first, coalesce(t.cancelled_from, 2147483647) AS below FROM resume_tokens t WHERE t.batch_id = $1)
-SELECT ` + lineColumns + ` FROM lines l
-WHERE l.batch_id = $1 AND l.live AND l.ordinal >= (SELECT first FROM bounds) AND l.ordinal < (SELECT below FROM bounds)
-	AND (SELECT true FROM outcomes o WHERE o.batch_id = l.batch_id AND o.ordinal = l.ordinal) IS NULL
-	AND (SELECT true FROM troubles r WHERE r.batch_id = l.batch_id AND r.ordinal = l.ordinal) IS NULL
-ORDER BY l.ordinal LIMIT $3`
+// frontSQL finds where a read-ahead begins and ends, and whether anything
+// happened to a line from there on: in a batch that is worked off in order,
+// nothing did.
+const frontSQL = `SELECT f.first, f.below,
+	EXISTS (SELECT FROM outcomes o WHERE o.batch_id = $1 AND o.ordinal >= f.first)
+	OR EXISTS (SELECT FROM troubles r WHERE r.batch_id = $1 AND r.ordinal >= f.first)
+FROM (SELECT greatest($2, t.next_ordinal) AS first, coalesce(t.cancelled_from, 2147483647) AS below FROM resume_tokens t WHERE t.batch_id = $1) f`
 
-// ReadAhead reads fresh live lines in order.
+// readAheadSQL reads what a request needs of fresh lines.
+const readAheadSQL = `SELECT l.ordinal, l.key, l.employee_id, l.line_version, l.line_ref, l.amount, l.currency, l.details FROM lines l
+WHERE l.batch_id = $1 AND l.live AND l.ordinal >= $2 AND l.ordinal < $3`
+
+// untouchedOnly excludes by scalar subqueries, which stay one look into an index
+// for each line whatever a planner knows of a fresh batch.
+const untouchedOnly = `
+	AND (SELECT true FROM outcomes o WHERE o.batch_id = l.batch_id AND o.ordinal = l.ordinal) IS NULL
+	AND (SELECT true FROM troubles r WHERE r.batch_id = l.batch_id AND r.ordinal = l.ordinal) IS NULL`
+
+const linesInOrder = ` ORDER BY l.ordinal LIMIT $4`
+
+// ReadAhead reads fresh live lines in order. What happens between its two looks
+// raises change_seq, and a plan made from it is refused.
 func (s *Store) ReadAhead(ctx context.Context, batchID int64, from int32, limit int) ([]payroll.Line, error) {
-	rows, err := s.pool.Query(ctx, readAheadSQL, batchID, from, limit)
+	var first, below int32
+	var touched bool
+	err := s.pool.QueryRow(ctx, frontSQL, batchID, from).Scan(&first, &below, &touched)
 	if err != nil {
 		return nil, translate(err)
 	}
-	lines, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (l payroll.Line, err error) {
-		err = row.Scan(lineFields(&l)...)
-		return l, err
+	sql := readAheadSQL + linesInOrder
+	if touched {
+		sql = readAheadSQL + untouchedOnly + linesInOrder
+	}
+	rows, err := s.pool.Query(ctx, sql, batchID, first, below, limit)
+	if err != nil {
+		return nil, translate(err)
+	}
+	lines := make([]payroll.Line, 0, limit)
+	var l payroll.Line
+	fields := []any{
+		&l.Ordinal, &fixed{l.Key[:]}, &l.EmployeeID, &l.Version, &l.Ref, (*int64)(&l.Amount), &l.Currency, &details{&l.Details},
+	}
+	_, err = pgx.ForEachRow(rows, fields, func() error {
+		lines = append(lines, l)
+		return nil
 	})
 	return lines, translate(err)
 }

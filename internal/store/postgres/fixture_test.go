@@ -84,7 +84,9 @@ func chunk(k store.Token, epoch int64, ordinals []int32) (store.Open, store.Work
 	}}
 	w := store.Work{BatchID: k.Batch.ID, Epoch: epoch, AttemptNo: k.NextAttempt, Answer: store.Answer{HTTPStatus: 207}, Cursor: o.Next - 1, Now: now}
 	for _, ordinal := range ordinals {
-		w.Clean = append(w.Clean, store.SettledLine{Ordinal: ordinal, As: payroll.Created, Status: 201, Reference: fmt.Sprintf("p-%09d", ordinal)})
+		w.Clean = append(w.Clean, store.SettledLine{
+			Ordinal: ordinal, Amount: payroll.Minor(100_000 + ordinal), Currency: "USD", As: payroll.Created, Status: 201, Reference: fmt.Sprintf("p-%09d", ordinal),
+		})
 	}
 	return o, w
 }

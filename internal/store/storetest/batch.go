@@ -134,10 +134,20 @@ func (b *batch) due() []store.Due {
 	return read[[]store.Due](b.f)(b.f.store.Due(b.f.Context(), b.id, b.f.now, 100_000))
 }
 
-// fresh are the lines that nothing happened to, up to n.
+// fresh are the lines that nothing happened to, up to n, as a request needs them.
 func (b *batch) fresh(n int) []payroll.Line {
 	b.f.Helper()
-	return read[[]payroll.Line](b.f)(b.f.store.ReadAhead(b.f.Context(), b.id, b.token().NextOrdinal, n))
+	lines := read[[]payroll.Line](b.f)(b.f.store.ReadAhead(b.f.Context(), b.id, b.token().NextOrdinal, n))
+	for i := range lines {
+		lines[i] = asRequested(lines[i])
+	}
+	return lines
+}
+
+// asRequested is a line without what no request needs: a read-ahead may leave it out.
+func asRequested(l payroll.Line) payroll.Line {
+	l.Hash, l.AnyVersion, l.Metadata = payroll.Hash{}, payroll.Digest{}, nil
+	return l
 }
 
 // sendable is how many lines may be sent now, fresh ones and others.

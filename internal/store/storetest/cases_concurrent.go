@@ -104,9 +104,10 @@ func (f *fixture) payAlone(u payroll.Unit, d draft, id *int64) error {
 		BatchID: r.BatchID, No: 1, Epoch: tenure.Epoch, Kind: payroll.Submit, SentAt: f.now, SendBefore: f.now,
 	}}
 	work := store.Work{BatchID: r.BatchID, Epoch: tenure.Epoch, AttemptNo: 1, Cursor: int32(len(d.rows)), Now: f.now}
+	b := &batch{f: f, draft: d}
 	for i := range d.rows {
 		all.Attempt.Ordinals = append(all.Attempt.Ordinals, int32(i+1))
-		work.Clean = append(work.Clean, store.SettledLine{Ordinal: int32(i + 1), As: payroll.Created, Status: 201})
+		work.Clean = append(work.Clean, b.settledLine(int32(i+1), payroll.Reading{As: payroll.Created, Status: 201}))
 	}
 	if err := f.store.Open(ctx, all); err != nil {
 		return fmt.Errorf("open: %w", err)

@@ -165,7 +165,7 @@ func followOpen(f *fixture) {
 	w.openFresh(first, 1)
 	second := f.submit(crew("staff", 5)...)
 	second.stands(payroll.Pending, payroll.Pending, payroll.Settled, payroll.Pending, payroll.Pending)
-	f.mustEqual("fresh lines", second.fresh(10), []payroll.Line{*second.item(5).Line})
+	f.mustEqual("fresh lines", second.fresh(10), []payroll.Line{asRequested(*second.item(5).Line)})
 	same(f, "due lines", len(second.due()), 0)
 	same(f, "the live line's state", f.liveLine(first.lineKey(2)).State, payroll.Unknown)
 }

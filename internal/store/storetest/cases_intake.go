@@ -50,8 +50,8 @@ func storedAsSent(f *fixture) {
 	same(f, "next ordinal", t.NextOrdinal, 1)
 	same(f, "next attempt", t.NextAttempt, 1)
 	same(f, "last cursor", t.LastCursor, 0)
-	for i, l := range b.fresh(10) {
-		f.mustEqual("a line", l, *b.item(int32(i + 1)).Line)
+	for i, v := range b.lines(0) {
+		f.mustEqual("a line", v.Line, *b.item(int32(i + 1)).Line)
 	}
 	same(f, "fresh lines", len(b.fresh(10)), 4)
 	f.mustEqual("by its resume token", read[store.Token](f)(f.store.Token(f.Context(), b.tenant(), t.Token)), t)
@@ -176,7 +176,7 @@ func deadAtIntake(f *fixture) {
 	same(f, "stage", l.Stage, payroll.StageIntake)
 	same(f, "line key", l.LineKey, b.lineKey(1))
 	same(f, "has a line", l.Standing != nil, true)
-	f.mustEqual("fresh lines", b.fresh(10), []payroll.Line{*b.item(2).Line})
+	f.mustEqual("fresh lines", b.fresh(10), []payroll.Line{asRequested(*b.item(2).Line)})
 
 	w := f.claim()
 	b.replay(1)

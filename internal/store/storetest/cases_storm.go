@@ -118,7 +118,7 @@ func (w *worker) payAll(b *batch, lines, chunk int32) error {
 		work := store.Work{BatchID: b.id, Epoch: w.tenure.Epoch, AttemptNo: o.Attempt.No, Cursor: from + chunk - 1, Now: w.f.now}
 		for i := from; i < from+chunk; i++ {
 			o.Attempt.Ordinals = append(o.Attempt.Ordinals, i)
-			work.Clean = append(work.Clean, store.SettledLine{Ordinal: i, As: payroll.Created})
+			work.Clean = append(work.Clean, b.settledLine(i, payroll.Reading{As: payroll.Created}))
 		}
 		if err := s.Open(ctx, o); err != nil {
 			return err

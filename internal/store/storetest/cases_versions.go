@@ -148,7 +148,7 @@ func versionLate(f *fixture) {
 	late := f.submit(pay("ann"), pay("bob"))
 	late.stands(payroll.Superseded, payroll.Pending)
 	newer.stands(payroll.Pending)
-	f.mustEqual("fresh lines", late.fresh(10), []payroll.Line{*late.item(2).Line})
+	f.mustEqual("fresh lines", late.fresh(10), []payroll.Line{asRequested(*late.item(2).Line)})
 	same(f, "state of the key", f.liveLine(late.lineKey(1)).State, payroll.Superseded)
 	middle := f.submit(pay("cho").version(3))
 	same(f, "lines to be sent", middle.sendable(), 1)

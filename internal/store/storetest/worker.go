@@ -148,7 +148,7 @@ func (a *flight) work(readings ...payroll.Reading) store.Work {
 		r := readings[min(i, len(readings)-1)]
 		said[ordinal], left[ordinal] = r, r.Verdict != payroll.VerdictReturned
 		if a.isFresh() && r.Verdict == payroll.VerdictSettled {
-			w.Clean = append(w.Clean, store.SettledLine{Ordinal: ordinal, As: r.As, Status: r.Status, Reference: r.Reference})
+			w.Clean = append(w.Clean, a.b.settledLine(ordinal, r))
 		} else {
 			w.Ordinals = append(w.Ordinals, ordinal)
 		}
@@ -163,6 +163,12 @@ func (a *flight) work(readings ...payroll.Reading) store.Work {
 	}
 	w.Cursor = a.b.cursor(left)
 	return w
+}
+
+// settledLine is a fresh line that was paid, with its money as it was read.
+func (b *batch) settledLine(ordinal int32, r payroll.Reading) store.SettledLine {
+	l := b.item(ordinal).Line
+	return store.SettledLine{Ordinal: ordinal, Amount: l.Amount, Currency: l.Currency, As: r.As, Status: r.Status, Reference: r.Reference}
 }
 
 func (a *flight) isFresh() bool { return a.o.Next > 0 }
