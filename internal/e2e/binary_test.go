@@ -1,13 +1,19 @@
 package e2e
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"testing"
 )
+
+// sideBySide is how many tests run at a time, unless the command says so: they
+// wait for timeouts, hints and processes far longer than they compute.
+const sideBySide = 8
 
 // binDir holds the binaries that the tests build, for as long as they run.
 var binDir string
@@ -19,6 +25,12 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	binDir = dir
+	flag.Parse()
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
+	if !given {
+		_ = flag.Set("test.parallel", strconv.Itoa(sideBySide))
+	}
 	code := m.Run()
 	_ = os.RemoveAll(dir)
 	os.Exit(code)
