@@ -49,6 +49,14 @@ func Contest(hash Hash, vendor string, e Existing) Claim {
 	}
 }
 
+// Refusal says to the caller why a row of this hash is a duplicate of e.
+func (e Existing) Refusal(hash Hash) string {
+	if hash == e.Hash {
+		return "this payment was submitted for another vendor: cancel it there first"
+	}
+	return "this payment is known with another amount or other details: raise line_version to correct it"
+}
+
 // HandsOver reports whether a live item that has ended leaves its payment to an
 // item of another batch that follows it: it was cancelled, or missed a cut-off
 // of its own, certainly not paid, while the follower's still lies ahead (zero =

@@ -1,6 +1,7 @@
 package payroll_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -52,6 +53,14 @@ func wantClaim(sameHash, sameVendor bool, e payroll.Existing) payroll.Claim {
 		return payroll.ClaimFollow
 	}
 	return payroll.ClaimRetake
+}
+
+func TestARefusalSaysWhatToDo(t *testing.T) {
+	t.Parallel()
+	held := payroll.Existing{Hash: payroll.Hash{1}}
+	if other, same := held.Refusal(payroll.Hash{2}), held.Refusal(held.Hash); !strings.Contains(other, "line_version") || !strings.Contains(same, "vendor") {
+		t.Errorf("%q, %q", other, same)
+	}
 }
 
 func TestContestDecidesEveryCombination(t *testing.T) {

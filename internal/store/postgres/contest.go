@@ -108,13 +108,11 @@ func (in *intake) decide(ctx context.Context, rivals []rival) error {
 	return in.own.all(ctx, ends)
 }
 
-const duplicateText = "the ledger holds this key with another payload or at another vendor"
-
 // refuseDuplicates: a bug at the caller. No line, but an item and a dead letter.
 func (in *intake) refuseDuplicates(ctx context.Context, rivals []rival) error {
 	var letters [][]any
 	for _, r := range rivals {
-		reject := rejectOf(r.line, payroll.DuplicateNaturalKey, duplicateText)
+		reject := rejectOf(r.line, payroll.DuplicateNaturalKey, r.held.Refusal(r.line.Hash))
 		in.refuse(reject)
 		l, err := in.own.rejection(reject)
 		if err != nil {

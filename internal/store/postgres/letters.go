@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -13,6 +14,9 @@ import (
 	"payrollgateway/internal/payroll"
 	"payrollgateway/internal/store"
 )
+
+// gateway is who closes a letter where no person does.
+const gateway = "gateway"
 
 // queueFates closes the open dead letters of lines that left the dead, or that
 // a person closed.
@@ -31,7 +35,7 @@ func (h *held) queueFates(b *pgx.Batch, m mark, lines []store.Effect) {
 	for f, list := range ordinals {
 		b.Queue(`UPDATE dead_letters SET status = $3, closed_as = $4, closed_at = $5, actor = $6, note = $7, root_cause = $8
 			WHERE batch_id = $1 AND ordinal = ANY($2) AND status = 1`,
-			h.token.Batch.ID, list, int16(f.status), f.closedAs, stamp(h.now), m.actor, m.note.Note, m.note.RootCause)
+			h.token.Batch.ID, list, int16(f.status), f.closedAs, stamp(h.now), cmp.Or(m.actor, gateway), m.note.Note, m.note.RootCause)
 	}
 }
 

@@ -93,11 +93,7 @@ func ambiguous(s payroll.Standing) bool { return s.Trouble != nil && s.Trouble.A
 
 // duplicate refuses a line whose key the ledger holds for another payment.
 func (in *intake) duplicate(ctx context.Context, l payroll.Line, e payroll.Existing) error {
-	detail := "this payment is known with another amount or other details: raise line_version to correct it"
-	if l.Hash == e.Hash {
-		detail = "this payment was submitted for another vendor: cancel it there first"
-	}
-	r := refusal(l, payroll.Death{Reason: payroll.DuplicateNaturalKey, Error: detail})
+	r := refusal(l, payroll.Death{Reason: payroll.DuplicateNaturalKey, Error: e.Refusal(l.Hash)})
 	r.Payload, r.PayloadCut = store.Payload(l)
 	in.receipt.Duplicates++
 	return in.reject(ctx, r)

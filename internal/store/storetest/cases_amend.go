@@ -17,6 +17,7 @@ func amendCases() []testcase {
 		{"late evidence settles a parked line", "a paid line stays outcome_unknown for ever", parkedThenPaid},
 		{"closing leaves the line and tells why", "a closed dead letter says nothing about who and why", closed},
 		{"a closed dead letter does not come back by a second close", "a close overwrites who closed it", closedTwice},
+		{"a dead letter that nobody closed by hand names the gateway", "nobody can tell a person's close from one that followed", closedByGateway},
 		{"an amendment sees lines and letters", "a guard decides on half of what is known", amendStandings},
 		{"an amendment raises change_seq", "a plan overlooks what a person decided", amendRaises},
 		{"a replay of some lines leaves the others", "a replay moves lines that nobody named", replaySome},
@@ -175,6 +176,17 @@ func amendStandings(f *fixture) {
 	seen = nil
 	follower.amend("look", look, 1)
 	f.mustEqual("a follower", seen[0], payroll.Standing{Line: *follower.item(1).Line, State: payroll.Pending, FollowerOf: live.ref(3)})
+}
+
+func closedByGateway(f *fixture) {
+	first := f.submit(pay("ann"), pay("bob"))
+	f.claim().openFresh(first, 2).answer(rejected, rejected)
+	f.submit(pay("ann"), pay("bob").version(2))
+	for ordinal, as := range []payroll.CloseReason{payroll.Resubmitted, payroll.Corrected} {
+		l := first.letter(int32(ordinal + 1))
+		same(f, "closed as", l.ClosedAs, string(as))
+		same(f, "closed by", l.Actor, "gateway")
+	}
 }
 
 func amendRaises(f *fixture) {
