@@ -3,6 +3,7 @@ package e2e
 import (
 	"context"
 	"iter"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -101,6 +102,20 @@ func (w *world) requests() int {
 	return len(journal.Requests)
 }
 
+// dueSoon does something once a line is due, before it is read.
+type dueSoon struct {
+	batch.Store
+	first func()
+}
+
+func (s dueSoon) Due(ctx context.Context, batchID int64, now time.Time, limit int) ([]store.Due, error) {
+	if due, err := s.Store.Due(ctx, batchID, now, limit); err != nil || len(due) == 0 {
+		return due, err
+	}
+	s.first()
+	return s.Store.Due(ctx, batchID, now, limit)
+}
+
 // A newer version comes while the older one's fate is unknown and its resend is
 // planned: the older one is not sent again. It once was, whenever the newer
 // version came between the plan and the resend.
@@ -109,10 +124,9 @@ func TestANewerVersionStopsThePlannedResend(t *testing.T) {
 	k.profile = "submit: {path: /v1/payroll/lines, timeout: 500ms, concurrency: 4, chunk: {min: 5, max: 10}}\nidempotency: {scope: line, retention: 1h}\n"
 	onBoth(t, k, func(w *world) {
 		w.submit(0, "sandbox.500.a")
-		l := &life{w: w, point: "after_results_commit", nth: 1}
-		l.ready = func(r *batch.Runner, _ *batch.Link) {
-			l.do = func() { w.again(2, "sandbox.500.a"); r.Wake() }
-		}
+		l := &life{w: w, wrap: func(s batch.Store) batch.Store {
+			return dueSoon{s, sync.OnceFunc(func() { w.again(2, "sandbox.500.a") })}
+		}}
 		soft, stop := w.until(func() bool { return len(w.letters()) > 0 })
 		defer stop()
 		w.live(l, soft)
@@ -250,5 +264,31 @@ func TestAReplayedCorrectionOfALineUnderWayWaits(t *testing.T) {
 			t.Errorf("letters: %v", r)
 		}
 		w.judge()
+	})
+}
+
+// One line of a request that must go out again whole may not be sent any more:
+// none of the request's lines is.
+func TestAChunkIsRepeatedWholeOrNotAtAll(t *testing.T) {
+	k := kind{
+		sandbox: sandbox.Config{KeyScope: "request", RememberMixed: true, NoLookUp: true},
+		profile: "submit: {path: /v1/payroll/lines, timeout: 500ms, concurrency: 4, chunk: {min: 5, max: 10}}\n" +
+			"idempotency: {scope: request, header: Idempotency-Key, retention: 1h, partial: true}\n",
+	}
+	onBoth(t, k, func(w *world) {
+		w.submit(3, "sandbox.reset-after-commit.a")
+		l := &life{w: w, wrap: func(s batch.Store) batch.Store {
+			return dueSoon{s, sync.OnceFunc(func() { w.again(2, "sandbox.reset-after-commit.a") })}
+		}}
+		soft, stop := w.until(func() bool { return len(w.letters()) == 4 })
+		defer stop()
+		w.live(l, soft)
+		if n := w.requests(); n != 1 {
+			t.Errorf("%d requests", n)
+		}
+		if r := w.reasons(); r[payroll.OutcomeUnknown] != 4 {
+			t.Errorf("letters: %v", r)
+		}
+		w.mustWait()
 	})
 }
