@@ -107,6 +107,7 @@ func versionOverUnknown(f *fixture) {
 	newer.waitsBehind(old.ref(1), payroll.Unknown)
 	same(f, "ambiguous", newer.blocked()[0].Older.Ambiguous, true)
 	same(f, "vendor", newer.blocked()[0].Older.Vendor, f.unit.Vendor)
+	same(f, "the old line is due and known to be superseded", old.due()[0].Superseded, true)
 }
 
 func versionOverParked(f *fixture) {
