@@ -14,11 +14,13 @@ import (
 	"payrollgateway/internal/httpapi/apigen"
 	"payrollgateway/internal/intake"
 	"payrollgateway/internal/payroll"
+	"payrollgateway/internal/store"
 )
 
 // submitter gives the API the intake.
 type submitter struct {
 	intake   *intake.Service
+	reader   store.Reader
 	observer observer
 }
 
@@ -39,7 +41,23 @@ func (s submitter) Submit(ctx context.Context, u httpapi.Upload) (httpapi.Submit
 	if a.Blocked > 0 {
 		s.observer.Alert("blocked_by_older_version", slog.String("batch", b.Key()), slog.Int("count", a.Blocked))
 	}
+	if !a.Replayed {
+		s.announce(ctx, b)
+	}
 	return done, nil
+}
+
+// announce raises the alert of a batch that is complete as soon as it is stored,
+// which no worker will. The batch stands, whatever becomes of the alert.
+func (s submitter) announce(ctx context.Context, b payroll.Batch) {
+	t, err := s.reader.Batch(ctx, b.Tenant, b.Key())
+	if err != nil {
+		s.observer.log.Warn("whether the batch is complete already could not be read", "batch", b.Key(), "error", err)
+		return
+	}
+	if dead := t.Counts.Of(payroll.DeadLettered); t.Complete() && dead > 0 {
+		s.observer.Alert("dead_letters", slog.String("batch", b.Key()), slog.Int64("count", dead))
+	}
 }
 
 // intakeRefusal says what the intake refuses in the API's words, which are the

@@ -168,7 +168,7 @@ func ownerName() string {
 func (g *gateway) listen(ctx context.Context) error {
 	handler, err := httpapi.New(httpapi.Config{
 		Reader: g.storage, Operations: g.storage, Gates: g.storage, Resumer: g.supervisor, Vendors: g.vendors, Keys: &g.ring,
-		Submitter: submitter{g.intake(), g.observer}, Letters: letters{g.letters},
+		Submitter: submitter{g.intake(), g.storage, g.observer}, Letters: letters{g.letters},
 		Ready: g.ready, Draining: g.draining.Load,
 		Metrics: g.observer.metrics.Handler(), Observe: g.observer.metrics.HTTP, Now: g.now, Log: g.log,
 	})
