@@ -38,6 +38,8 @@ func (l *line) obstacle(at time.Time) string {
 		return "the cut-off came while its fate was unknown"
 	case l.s.Superseded:
 		return "a newer version came while its fate was unknown"
+	case !l.Policy.HonoursKeys():
+		return "the vendor has no key under which a repetition is safe"
 	case !l.Policy.MayResend(l.t, at):
 		return "the vendor may no longer know its key"
 	case l.Policy.LookUp && (l.s.Cancelled || l.Policy.StoresAll || l.t.Conflicted):
