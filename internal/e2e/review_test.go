@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"sync"
 	"sync/atomic"
@@ -102,17 +103,22 @@ func (w *world) requests() int {
 	return len(journal.Requests)
 }
 
-// dueSoon does something once a line is due, before it is read.
+// dueSoon does something once a line is due: before it is read, or, with stale,
+// just after.
 type dueSoon struct {
 	batch.Store
 	first func()
+	stale bool
 }
 
 func (s dueSoon) Due(ctx context.Context, batchID int64, now time.Time, limit int) ([]store.Due, error) {
-	if due, err := s.Store.Due(ctx, batchID, now, limit); err != nil || len(due) == 0 {
+	due, err := s.Store.Due(ctx, batchID, now, limit)
+	if err != nil || len(due) == 0 {
 		return due, err
 	}
-	s.first()
+	if s.first(); s.stale {
+		return due, nil
+	}
 	return s.Store.Due(ctx, batchID, now, limit)
 }
 
@@ -122,10 +128,16 @@ func (s dueSoon) Due(ctx context.Context, batchID int64, now time.Time, limit in
 func TestANewerVersionStopsThePlannedResend(t *testing.T) {
 	k := slow
 	k.profile = "submit: {path: /v1/payroll/lines, timeout: 500ms, concurrency: 4, chunk: {min: 5, max: 10}}\nidempotency: {scope: line, retention: 1h}\n"
+	for _, stale := range []bool{false, true} {
+		t.Run(fmt.Sprint("stale=", stale), func(t *testing.T) { newerStopsOlder(t, k, stale) })
+	}
+}
+
+func newerStopsOlder(t *testing.T, k kind, stale bool) {
 	onBoth(t, k, func(w *world) {
 		w.submit(0, "sandbox.500.a")
 		l := &life{w: w, wrap: func(s batch.Store) batch.Store {
-			return dueSoon{s, sync.OnceFunc(func() { w.again(2, "sandbox.500.a") })}
+			return dueSoon{s, sync.OnceFunc(func() { w.again(2, "sandbox.500.a") }), stale}
 		}}
 		soft, stop := w.until(func() bool { return len(w.letters()) > 0 })
 		defer stop()
@@ -278,7 +290,7 @@ func TestAChunkIsRepeatedWholeOrNotAtAll(t *testing.T) {
 	onBoth(t, k, func(w *world) {
 		w.submit(3, "sandbox.reset-after-commit.a")
 		l := &life{w: w, wrap: func(s batch.Store) batch.Store {
-			return dueSoon{s, sync.OnceFunc(func() { w.again(2, "sandbox.reset-after-commit.a") })}
+			return dueSoon{s, sync.OnceFunc(func() { w.again(2, "sandbox.reset-after-commit.a") }), false}
 		}}
 		soft, stop := w.until(func() bool { return len(w.letters()) == 4 })
 		defer stop()

@@ -124,7 +124,7 @@ func (in *intake) finish(ctx context.Context) error {
 	if err := in.own.settle(ctx, byWorker, 0); err != nil {
 		return err
 	}
-	return in.settleAll(ctx, in.others, in.epochs, func(h *held) bool { return len(h.changes) > 0 })
+	return in.settleAll(ctx, in.others, in.epochs, func(h *held) bool { return len(h.changes) > 0 || h.disturbed })
 }
 
 // known answers a batch key that is stored: the same content is a replay.

@@ -32,6 +32,8 @@ type held struct {
 	dead    []store.Dead
 	changes []payroll.Change
 	lowest  int32 // first line that left an end state; 0 = none
+	// disturbed: nothing of it changed, and yet no plan made before may be carried out.
+	disturbed bool
 }
 
 // lockPeriod keeps other writes from outside away from a pay period. It makes

@@ -137,6 +137,9 @@ func (in *intake) precede(p *succession, s payroll.Standing, older []payroll.Old
 			p.change(in, o.Ref, payroll.Change{Ordinal: o.Ref.Ordinal, Close: payroll.Corrected})
 		case payroll.PrecedesWaits:
 			waits = o.Ref
+			if h := in.others[o.Ref.Batch]; h != nil {
+				h.disturbed = true // a resend of it that is planned is planned no more
+			}
 		case payroll.PrecedesCorrects:
 			p.corrections = append(p.corrections, correction{s.Line.Ordinal, o.Ref})
 			refused = refused || !in.sub.Corrections.Sendable(in.sub.Batch.Vendor, o)

@@ -123,6 +123,7 @@ func (in *intake) succeedLine(ctx context.Context, s payroll.Standing) error {
 		case payroll.PrecedesCloses:
 			err = in.desk.change(ctx, o.Ref.Batch, o.standing, payroll.Change{Trouble: o.standing.Trouble, Close: payroll.Corrected})
 		case payroll.PrecedesWaits:
+			_, err = in.desk.edit(ctx, o.Ref.Batch) // a resend of it that is planned is planned no more
 			if c.Trouble == nil {
 				c.Trouble = &payroll.Trouble{Generation: 1, DueAt: in.now, BlockedBy: o.Ref}
 			}
