@@ -43,6 +43,7 @@ func (r *Runner) gateEvents(ctx context.Context, x *exchange, answer vendor.Exch
 		events = append(events, ratelimit.Succeeded())
 	}
 	switch j.Gate.Kind {
+	case vendor.GateNone:
 	case vendor.GateThrottle:
 		if j.RateLimited {
 			return append(events, ratelimit.RateLimited(j.Gate.Wait))

@@ -18,7 +18,7 @@ const pageSize = 500
 // housekeep looks after what nobody tells the runner, at once and then every
 // poll: attempts that nobody waits for, lines behind an older version, items
 // that follow another batch's.
-func (r *Runner) housekeep(soft, hard context.Context) error {
+func (r *Runner) housekeep(soft context.Context) error {
 	for {
 		for _, d := range r.table() {
 			err := r.tidy(soft, d)
@@ -29,8 +29,8 @@ func (r *Runner) housekeep(soft, hard context.Context) error {
 				return err
 			}
 		}
-		if err := pause(soft, r.poll()); err != nil {
-			return err
+		if pause(soft, r.poll()); soft.Err() != nil {
+			return context.Cause(soft)
 		}
 	}
 }
@@ -119,7 +119,7 @@ func (r *Runner) adopt(ctx context.Context, d *desk, a store.Attempt) error {
 			changes := make([]payroll.Change, len(standings))
 			for i, s := range standings {
 				changes[i] = decider.Abandoned(s, at)
-				r.mark(x, vendor.Exchange{}, s, &changes[i])
+				r.mark(x, vendor.Exchange{}, &changes[i])
 			}
 			return changes
 		},
@@ -204,6 +204,7 @@ func (r *Runner) succeed(s payroll.Standing, o payroll.Older) (payroll.Change, b
 	switch payroll.Succeed(o) {
 	case payroll.PrecedesWaits, payroll.PrecedesReplaces:
 		return c, false
+	case payroll.PrecedesNothing, payroll.PrecedesCloses:
 	case payroll.PrecedesCorrects:
 		if !payroll.Corrections(r.link.Profile.Corrections).Sendable(r.tenure.Unit.Vendor, o) {
 			c.Event = payroll.Given

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -211,13 +212,23 @@ type CloseOrder struct {
 	RootCause  string
 }
 
+// record is what is kept of the order: the person's words, and the evidence of
+// an attestation behind them.
+func (o CloseOrder) record() store.CloseNote {
+	n := store.CloseNote{Note: o.Note, RootCause: o.RootCause}
+	if o.AttestPaid != "" {
+		n.Note = strings.TrimPrefix(o.Note+"; evidence: "+o.AttestPaid, "; ")
+	}
+	return n
+}
+
 // Close takes a dead letter off the people's table.
 func (l *Letters) Close(ctx context.Context, tenant string, id uuid.UUID, o CloseOrder) error {
 	letter, err := l.Store.Letter(ctx, tenant, id)
 	if err != nil {
 		return err
 	}
-	note := store.CloseNote{Note: o.Note, RootCause: o.RootCause}
+	note := o.record()
 	if letter.Standing == nil {
 		if o.AttestPaid != "" {
 			return fmt.Errorf("%w: no line of it was ever accepted, so none can have been paid by us", ErrNotReplayable)
@@ -234,7 +245,7 @@ func (l *Letters) Close(ctx context.Context, tenant string, id uuid.UUID, o Clos
 	}
 	action := "close"
 	if o.AttestPaid != "" {
-		action, note.Note = "attest_paid", o.AttestPaid
+		action = "attest_paid"
 	}
 	_, err = l.Store.Amend(ctx, store.Amendment{
 		BatchID: letter.BatchID, Ordinals: []int32{letter.Ordinal}, Actor: o.Actor, Action: action,

@@ -141,3 +141,20 @@ func TestCloseGuard(t *testing.T) {
 		})
 	}
 }
+
+// What an operator writes and what proves it are both kept.
+func TestAnAttestationKeepsNoteAndEvidence(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		order CloseOrder
+		want  string
+	}{
+		{CloseOrder{Note: "by cheque"}, "by cheque"},
+		{CloseOrder{Note: "in the portal", AttestPaid: "ref 1"}, "in the portal; evidence: ref 1"},
+		{CloseOrder{AttestPaid: "ref 1"}, "evidence: ref 1"},
+	} {
+		if got := c.order.record().Note; got != c.want {
+			t.Errorf("%+v keeps %q", c.order, got)
+		}
+	}
+}

@@ -74,7 +74,8 @@ func TestRetriesWaitForCompany(t *testing.T) {
 		{"a frozen request is repeated alone", many(3, payroll.Trouble{DueAt: fresh, FrozenWith: 7}), 1, time.Time{}},
 		{
 			"only lines with the same bound travel together",
-			append(many(2, payroll.Trouble{DueAt: late, MaxChunk: 4}), many(2, payroll.Trouble{DueAt: late})...), 2, time.Time{},
+			append(many(2, payroll.Trouble{DueAt: late, MaxChunk: 4}), many(2, payroll.Trouble{DueAt: late})...), 2,
+			time.Time{},
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

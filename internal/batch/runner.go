@@ -119,7 +119,7 @@ func (r *Runner) Run(hard, soft context.Context) error {
 		}
 		return done
 	})
-	tasks.Go(func() error { return r.housekeep(ctx, hard) })
+	tasks.Go(func() error { return r.housekeep(ctx) })
 	err := tasks.Wait()
 	if sendErr := r.senders.Wait(); sendErr != nil {
 		err = sendErr

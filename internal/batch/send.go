@@ -211,20 +211,19 @@ func (r *Runner) record(ctx context.Context, x *exchange, answer vendor.Exchange
 		case !errors.Is(err, store.ErrUnavailable):
 			return err
 		}
-		if err := pause(ctx, wait); err != nil {
+		if pause(ctx, wait); ctx.Err() != nil {
 			return nil // given up: the successor resolves the attempt
 		}
 	}
 }
 
-func pause(ctx context.Context, wait time.Duration) error {
+// pause waits, at most until ctx ends.
+func pause(ctx context.Context, wait time.Duration) {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
-		return context.Cause(ctx)
 	case <-timer.C:
-		return nil
 	}
 }
 
@@ -274,7 +273,7 @@ func (r *Runner) decideBy(x *exchange, answer vendor.Exchange, readings map[int3
 		changes := make([]payroll.Change, 0, len(standings))
 		for _, s := range standings {
 			c := decider.Decide(s, at, readings[s.Line.Ordinal])
-			r.mark(x, answer, s, &c)
+			r.mark(x, answer, &c)
 			changes = append(changes, c)
 		}
 		return changes
@@ -282,7 +281,7 @@ func (r *Runner) decideBy(x *exchange, answer vendor.Exchange, readings map[int3
 }
 
 // mark notes on an unknown or halved line which request it belongs to.
-func (r *Runner) mark(x *exchange, answer vendor.Exchange, s payroll.Standing, c *payroll.Change) {
+func (r *Runner) mark(x *exchange, answer vendor.Exchange, c *payroll.Change) {
 	if c.Trouble == nil || x.attempt.Kind != payroll.Submit {
 		return
 	}

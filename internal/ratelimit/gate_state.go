@@ -110,6 +110,7 @@ func (f facts) snapshot() Snapshot {
 		s.Until = latest(f.until, f.probeAt)
 	case Backpressure:
 		s.Until = f.quietAt()
+	case Open:
 	}
 	return s
 }

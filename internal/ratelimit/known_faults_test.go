@@ -109,7 +109,7 @@ func TestLateTimersLoseRate(t *testing.T) {
 		start := time.Now()
 		for range 1000 {
 			ticket := must[Ticket](t)(p.Admit(t.Context(), Retry))
-			pause(p.tokenAt(false, time.Now()).Sub(time.Now()) + p.pace.Slack/4)
+			pause(time.Until(p.tokenAt(false, time.Now())) + p.pace.Slack/4)
 			take1(t, ticket)
 		}
 		took := time.Since(start)

@@ -150,11 +150,9 @@ func (l *Local) tokenAt(fresh bool, now time.Time) time.Time {
 // out takes one first.
 func (l *Local) admissibleAt(fresh bool, now time.Time) time.Time {
 	from := l.horizon(now)
-	ahead := time.Duration(l.out.fresh + l.out.other)
-	at := wholeToken(l.all, from).Add(ahead * l.pace.All)
+	at := wholeToken(l.all, from).Add(times(l.out.fresh+l.out.other, l.pace.All))
 	if fresh {
-		ahead = time.Duration(l.out.fresh)
-		at = latest(at, wholeToken(l.fresh, from).Add(ahead*l.pace.Fresh))
+		at = latest(at, wholeToken(l.fresh, from).Add(times(l.out.fresh, l.pace.Fresh)))
 	}
 	return at.Add(-lead)
 }
@@ -227,4 +225,9 @@ func latest(a, b time.Time) time.Time {
 		return a
 	}
 	return b
+}
+
+// times is n spacings.
+func times(n int, spacing time.Duration) time.Duration {
+	return time.Duration(int64(n) * int64(spacing))
 }

@@ -80,6 +80,7 @@ func cleanAttr(a slog.Attr) slog.Attr {
 		if err, ok := v.Any().(error); ok {
 			return slog.String(a.Key, Mask(err.Error()))
 		}
+	default: // numbers, times and booleans say nothing that needs masking
 	}
 	return slog.Attr{Key: a.Key, Value: v}
 }
