@@ -76,14 +76,14 @@ func viewLetter(l store.Letter) apigen.DeadLetter {
 		ID: l.ID, LineKey: l.LineKey, BatchKey: l.BatchKey, Ordinal: int(l.Ordinal), Vendor: l.Vendor, PayPeriodID: l.PayPeriod,
 		EmployeeID: validEmployee(l.EmployeeID), Currency: l.Currency, CutoffAt: utc(l.CutoffAt), Status: apigen.DeadLetterStatus(l.Status.String()),
 		ReasonCode: apigen.ReasonCode(l.Reason.String()), FailureClass: apigen.FailureClass(l.Reason.Class().String()),
-		SourceStage: apigen.SourceStage(l.Stage.String()), LastStatus: l.LastStatus, LastError: l.LastError, Attempts: l.Attempts,
+		SourceStage: apigen.SourceStage(l.Stage.String()), LastStatus: l.LastStatus, LastError: l.LastError, Attempts: l.Attempts, Note: l.Note,
 		FirstSeenAt: l.FirstSeenAt.UTC(), DeadLetteredAt: l.DeadLetteredAt.UTC(), RootCause: l.RootCause,
 	}
 	if l.Currency != "" {
 		v.GrossPay = l.Amount.Format(l.Currency)
 	}
 	if l.Status == store.LetterClosed {
-		v.ClosedAt, v.ClosedAs, v.ClosedBy, v.Note = utc(l.ClosedAt), apigen.ClosedAs(l.ClosedAs), l.Actor, l.Note
+		v.ClosedAt, v.ClosedAs, v.ClosedBy = utc(l.ClosedAt), apigen.ClosedAs(l.ClosedAs), l.Actor
 	}
 	return v
 }

@@ -849,7 +849,9 @@ type DeadLetter struct {
 
 	// LineKey Names a payment, and goes to the vendor with it, unchanged through every retry.
 	LineKey LineKey `json:"line_key,omitempty,omitzero"`
-	Note    string  `json:"note,omitempty,omitzero"`
+
+	// Note What was written when it was closed, with the evidence of an attestation; of a replay, the evidence that it was not paid.
+	Note string `json:"note,omitempty,omitzero"`
 
 	// Ordinal The place in the body, from 1. Blank rows are not counted.
 	Ordinal Ordinal `json:"ordinal"`
