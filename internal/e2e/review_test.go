@@ -304,3 +304,32 @@ func TestAChunkIsRepeatedWholeOrNotAtAll(t *testing.T) {
 		w.mustWait()
 	})
 }
+
+// A payment that is submitted again at a vendor that stores its failures goes
+// out under the next key, and not under one that can only fail again.
+func TestASubmissionAgainTakesTheNextKey(t *testing.T) {
+	k := kind{
+		sandbox: sandbox.Config{Stores: "all"},
+		profile: patient + "idempotency: {scope: line, retention: 1h, stores: all}\nlookup: standard\nlookup_lag: 50ms\n",
+	}
+	onBoth(t, k, func(w *world) {
+		w.submit(0, "sandbox.503xall.a")
+		w.work("", 0)
+		w.again(1, "sandbox.503xall.a")
+		w.work("", 0)
+		journal, err := sandbox.ReadJournal(w.journal)
+		w.must(err)
+		seen := map[string]bool{}
+		for _, r := range journal.Requests {
+			for _, l := range r.Lines {
+				if seen[l.Key] {
+					t.Errorf("a key went out twice")
+				}
+				seen[l.Key] = true
+			}
+		}
+		if len(seen) != 14 {
+			t.Errorf("%d keys in two runs of seven sends", len(seen))
+		}
+	})
+}

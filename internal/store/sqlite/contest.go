@@ -125,7 +125,26 @@ func (in *intake) retake(ctx context.Context, l payroll.Line, old payroll.LineRe
 	if err := in.insert(ctx, l, true); err != nil {
 		return err
 	}
-	return rehome(ctx, in.t, old, payroll.LineRef{Batch: in.k.Batch.ID, Ordinal: l.Ordinal})
+	if err := rehome(ctx, in.t, old, payroll.LineRef{Batch: in.k.Batch.ID, Ordinal: l.Ordinal}); err != nil {
+		return err
+	}
+	after := heir(held.Trouble)
+	if after.Generation == 1 {
+		return nil // as fresh as any other
+	}
+	after.DueAt = in.now
+	s := payroll.Standing{Line: l, Live: true, State: payroll.Pending}
+	return writeTroubles(ctx, in.t, in.k.Batch.ID, []store.Effect{{Was: s, State: payroll.Pending, Trouble: &after}})
+}
+
+// heir is what the next live item of a key inherits from one that ended: nothing
+// but the key generation. Where that is above the first, the vendor stores its
+// failures under the key, and the next one begins after them.
+func heir(before *payroll.Trouble) payroll.Trouble {
+	if before != nil && before.Generation > 1 {
+		return payroll.Trouble{Generation: before.Generation + 1}
+	}
+	return payroll.Trouble{Generation: 1}
 }
 
 // retire makes an item no longer the live one of its key.

@@ -116,31 +116,31 @@ func (d *desk) take(ctx context.Context, f following, item, live payroll.Standin
 // promote makes the oldest open follower of an item that ended unpaid the live
 // one; a dead letter of the old one is closed as submitted again.
 func (d *desk) promote(ctx context.Context, old payroll.LineRef, ended payroll.Standing) error {
-	heir, err := scanRef(d.t.row(ctx, `SELECT a.batch_id, a.ordinal FROM adoptions a
+	next, err := scanRef(d.t.row(ctx, `SELECT a.batch_id, a.ordinal FROM adoptions a
 		JOIN line_states s ON s.batch_id = a.batch_id AND s.ordinal = a.ordinal
 		WHERE a.live_batch_id = ? AND a.live_ordinal = ? AND s.state < 5
 		ORDER BY a.batch_id, a.ordinal LIMIT 1`, old.Batch, old.Ordinal))
 	if err != nil {
-		return fmt.Errorf("heir: %w", found(err))
+		return fmt.Errorf("next live item: %w", found(err))
 	}
-	s, err := d.standing(ctx, heir)
+	s, err := d.standing(ctx, next)
 	if err != nil {
 		return err
 	}
 	if s.Superseded {
-		return d.change(ctx, heir.Batch, s, payroll.Change{Event: payroll.Replaced})
+		return d.change(ctx, next.Batch, s, payroll.Change{Event: payroll.Replaced})
 	}
 	for _, step := range []func() error{
 		func() error { return d.closeDead(ctx, old, ended) },
 		func() error { return retire(ctx, d.t, old) },
-		func() error { return enthrone(ctx, d.t, heir) },
-		func() error { return rehome(ctx, d.t, old, heir) },
+		func() error { return enthrone(ctx, d.t, next) },
+		func() error { return rehome(ctx, d.t, old, next) },
 	} {
 		if err := step(); err != nil {
 			return fmt.Errorf("promotion: %w", err)
 		}
 	}
-	return d.start(ctx, heir)
+	return d.start(ctx, next, heir(ended.Trouble))
 }
 
 // closeDead closes the dead letter of an item whose payment another one takes up.
@@ -152,17 +152,17 @@ func (d *desk) closeDead(ctx context.Context, old payroll.LineRef, ended payroll
 }
 
 // enthrone makes a follower the live item of its key.
-func enthrone(ctx context.Context, t *tx, heir payroll.LineRef) error {
-	if err := t.exec(ctx, "DELETE FROM adoptions WHERE batch_id = ? AND ordinal = ?", heir.Batch, heir.Ordinal); err != nil {
+func enthrone(ctx context.Context, t *tx, next payroll.LineRef) error {
+	if err := t.exec(ctx, "DELETE FROM adoptions WHERE batch_id = ? AND ordinal = ?", next.Batch, next.Ordinal); err != nil {
 		return err
 	}
-	return t.exec(ctx, "UPDATE lines SET live = 1 WHERE batch_id = ? AND ordinal = ?", heir.Batch, heir.Ordinal)
+	return t.exec(ctx, "UPDATE lines SET live = 1 WHERE batch_id = ? AND ordinal = ?", next.Batch, next.Ordinal)
 }
 
 // start lets an item that has become live be sent: as a fresh line where the
 // batch has not come to it, else as one that is due now. An elder whose payment
 // may exist is before it.
-func (d *desk) start(ctx context.Context, r payroll.LineRef) error {
+func (d *desk) start(ctx context.Context, r payroll.LineRef, after payroll.Trouble) error {
 	e, err := d.edit(ctx, r.Batch)
 	if err != nil {
 		return err
@@ -175,12 +175,13 @@ func (d *desk) start(ctx context.Context, r payroll.LineRef) error {
 	if err != nil {
 		return err
 	}
-	if r.Ordinal >= e.k.NextOrdinal && blockedBy.IsZero() {
+	if r.Ordinal >= e.k.NextOrdinal && blockedBy.IsZero() && after.Generation == 1 {
 		return nil
 	}
 	s.State = payroll.Pending // what a follower is; a live line that was passed looks sent
 	e.k.lower(r.Ordinal)
-	return d.change(ctx, r.Batch, s, payroll.Change{Trouble: &payroll.Trouble{Generation: 1, DueAt: d.now, BlockedBy: blockedBy}})
+	after.DueAt, after.BlockedBy = d.now, blockedBy
+	return d.change(ctx, r.Batch, s, payroll.Change{Trouble: &after})
 }
 
 // before is the newest elder of a line that is not out of its way: what the

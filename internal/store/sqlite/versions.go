@@ -125,7 +125,12 @@ func (in *intake) succeedLine(ctx context.Context, s payroll.Standing) error {
 		case payroll.PrecedesWaits:
 			_, err = in.desk.edit(ctx, o.Ref.Batch) // a resend of it that is planned is planned no more
 			if c.Trouble == nil {
-				c.Trouble = &payroll.Trouble{Generation: 1, DueAt: in.now, BlockedBy: o.Ref}
+				t := payroll.Trouble{Generation: 1}
+				if s.Trouble != nil {
+					t = *s.Trouble
+				}
+				t.DueAt, t.BlockedBy = in.now, o.Ref
+				c.Trouble = &t
 			}
 		case payroll.PrecedesCorrects:
 			paid = append(paid, o.Older)
