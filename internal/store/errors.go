@@ -39,7 +39,7 @@ func (e *HeldError) Error() string { return "held by " + e.Owner }
 
 // ContentDiffersError: the batch key exists with other content.
 type ContentDiffersError struct {
-	Ordinal int32 // of the first item that differs; 0: the envelope or the number of items
+	Ordinal int32 // of the first item that differs, or that only one of them has; 0: the envelope
 }
 
 func (e *ContentDiffersError) Error() string {

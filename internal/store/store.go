@@ -108,7 +108,8 @@ type Reader interface {
 	// Token reads the same by resume token.
 	Token(ctx context.Context, tenant string, token uuid.UUID) (Token, error)
 	Batches(ctx context.Context, tenant string, p Page) (items []Token, next string, err error)
-	// Rejected lists the first limit items refused at intake.
+	// Rejected lists the first limit items that died at intake, whether or not
+	// they became lines, by ordinal.
 	Rejected(ctx context.Context, batchID int64, limit int) ([]Letter, error)
 	// Corrections lists the lines of a batch that correct paid ones.
 	Corrections(ctx context.Context, batchID int64, limit int) ([]CorrectionView, error)

@@ -53,7 +53,7 @@ type Token struct {
 
 	CancelledFrom int32 // lines from here on that nothing happened to are cancelled; 0 = not cancelled
 	Counts        payroll.Counts
-	Rejected      int32                      // items refused at intake, part of dead_lettered
+	Rejected      int32                      // items that died at intake, part of dead_lettered
 	Amounts       map[string]payroll.Amounts // by currency; filled by Reader.Batch and Reader.Token only
 	UpdatedAt     time.Time
 	CompletedAt   time.Time // zero = not complete

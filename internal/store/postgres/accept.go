@@ -147,7 +147,8 @@ func (s *Store) known(ctx context.Context, sub store.Submission) (r store.Receip
 	return store.Receipt{}, true, translate(err)
 }
 
-// firstDifference compares items in order; 0: it is not in them.
+// firstDifference compares items in order, one that only one side has among
+// them; 0: it is not in them.
 func (s *Store) firstDifference(ctx context.Context, batch int64, sub store.Submission) (int32, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -163,7 +164,7 @@ func (s *Store) firstDifference(ctx context.Context, batch int64, sub store.Subm
 			return 0, err
 		}
 		if !rows.Next() {
-			break
+			return ordinal + 1, rows.Err()
 		}
 		var digest payroll.Hash
 		if err := rows.Scan(&ordinal, &fixed{digest[:]}); err != nil {
@@ -173,6 +174,9 @@ func (s *Store) firstDifference(ctx context.Context, batch int64, sub store.Subm
 			cancel() // the rest is not read
 			return ordinal, nil
 		}
+	}
+	if rows.Next() {
+		return ordinal + 1, nil
 	}
 	return 0, rows.Err()
 }

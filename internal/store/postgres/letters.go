@@ -64,6 +64,9 @@ func (h *held) bury(ctx context.Context, lines []store.Effect) error {
 		}
 		letters = append(letters, l)
 		h.dead = append(h.dead, store.Dead{Ordinal: l.Ordinal, Reason: l.Reason, Stage: l.Stage})
+		if l.Stage == payroll.StageIntake {
+			h.token.Rejected++
+		}
 	}
 	return h.copyLetters(ctx, letters)
 }

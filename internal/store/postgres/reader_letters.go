@@ -11,12 +11,13 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"payrollgateway/internal/payroll"
 	"payrollgateway/internal/store"
 )
 
 // Rejected lists the first items refused at intake.
 func (s *Store) Rejected(ctx context.Context, batchID int64, limit int) ([]store.Letter, error) {
-	letters, err := s.letters(ctx, "WHERE d.batch_id = $1 AND d.digest IS NOT NULL ORDER BY d.ordinal LIMIT $2", batchID, limit)
+	letters, err := s.letters(ctx, "WHERE d.batch_id = $1 AND d.stage = $2 ORDER BY d.ordinal LIMIT $3", batchID, int16(payroll.StageIntake), limit)
 	return letters, translate(err)
 }
 

@@ -47,7 +47,8 @@ func (s *Store) Accept(ctx context.Context, sub store.Submission) (store.Receipt
 // 0 for a new key, else *store.ContentDiffersError.
 func known(ctx context.Context, t *tx, sub store.Submission) (id int64, err error) {
 	var hash payroll.Hash
-	err = t.row(ctx, "SELECT id, content_hash FROM batches WHERE batch_key = ?", sub.Batch.Key()).Scan(&id, fixed{hash[:]})
+	var total int32
+	err = t.row(ctx, "SELECT id, content_hash, total FROM batches WHERE batch_key = ?", sub.Batch.Key()).Scan(&id, fixed{hash[:]}, &total)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return 0, nil
@@ -56,7 +57,7 @@ func known(ctx context.Context, t *tx, sub store.Submission) (id int64, err erro
 	case hash == sub.Batch.ContentHash:
 		return id, nil
 	}
-	ordinal, err := firstDifference(ctx, t, id, sub)
+	ordinal, err := firstDifference(ctx, t, id, total, sub)
 	if err != nil {
 		return 0, err
 	}

@@ -154,6 +154,9 @@ func (e *edit) openLetters(ctx context.Context, lines []store.Effect) error {
 			return err
 		}
 		e.dead = append(e.dead, store.Dead{Ordinal: letter.Ordinal, Reason: letter.Reason, Stage: letter.Stage})
+		if letter.Stage == payroll.StageIntake {
+			e.k.Rejected++
+		}
 	}
 	return nil
 }

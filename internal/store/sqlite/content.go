@@ -9,8 +9,9 @@ import (
 )
 
 // firstDifference is the ordinal of the first item of a submission that is not
-// what is stored; 0 where the items both have are the same.
-func firstDifference(ctx context.Context, t *tx, batchID int64, sub store.Submission) (int32, error) {
+// what is stored, be it that only one of them has it; 0 where all items are the
+// same.
+func firstDifference(ctx context.Context, t *tx, batchID int64, total int32, sub store.Submission) (int32, error) {
 	var page map[int32]payroll.Hash
 	var ordinal int32
 	for row, err := range sub.Rows() {
@@ -22,12 +23,12 @@ func firstDifference(ctx context.Context, t *tx, batchID int64, sub store.Submis
 				return 0, err
 			}
 		}
-		switch d, stored := page[ordinal]; {
-		case !stored:
-			return 0, nil
-		case d != row.Digest():
+		if d, stored := page[ordinal]; !stored || d != row.Digest() {
 			return ordinal, nil
 		}
+	}
+	if ordinal < total {
+		return ordinal + 1, nil
 	}
 	return 0, nil
 }

@@ -40,7 +40,7 @@ func scanLetter(row scanner) (l store.Letter, err error) {
 func (s *Store) Rejected(ctx context.Context, batchID int64, limit int) ([]store.Letter, error) {
 	return read(ctx, s, func(q querier) ([]store.Letter, error) {
 		return collect(ctx, q, scanLetter, `SELECT `+letterColumns+` FROM dead_letters d
-			WHERE d.batch_id = ? AND d.digest IS NOT NULL ORDER BY d.ordinal LIMIT ?`, batchID, limit)
+			WHERE d.batch_id = ? AND d.stage = ? ORDER BY d.ordinal LIMIT ?`, batchID, payroll.StageIntake, limit)
 	})
 }
 
