@@ -278,8 +278,13 @@ func (s *Store) applyClean(ctx context.Context, w store.Work) (store.Applied, er
 	var nothing bool
 	c := columnsOf(w.Clean)
 	err := s.statement(ctx, "Apply", func(ctx context.Context) (err error) {
-		t, err = queryToken(ctx, s.pool, applyCleanSQL, w.BatchID, w.AttemptNo, c.ordinals, c.as, c.statuses, c.references,
-			w.Epoch, w.Cursor, stamp(w.Now), int16(w.Answer.HTTPStatus), int16(w.Answer.Verdict), w.Answer.Detail, c.currencies, c.sums)
+		args := []any{
+			w.BatchID, w.AttemptNo, c.ordinals, c.as, c.statuses, c.references, w.Epoch, w.Cursor, stamp(w.Now),
+			int16(w.Answer.HTTPStatus), int16(w.Answer.Verdict), w.Answer.Detail, c.currencies, c.sums,
+		}
+		err = s.ride(ctx, w.BatchID, applyCleanSQL, args, func(rows pgx.Rows) error {
+			return readToken(rows, &t)
+		})
 		// codeCheck: the same answer, given twice at once, waited for the token
 		// and still counted by what it had seen before; in_flight fell below 0.
 		if code := stateOf(err); errors.Is(err, pgx.ErrNoRows) || code == codeExpect || code == codeCheck {

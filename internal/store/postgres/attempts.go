@@ -44,9 +44,12 @@ func (s *Store) Open(ctx context.Context, o store.Open) error {
 	}
 	var opened int64
 	err := s.statement(ctx, "Open", func(ctx context.Context) error {
-		tag, err := s.pool.Exec(ctx, openFreshSQL, append(attemptValues(o.Attempt), o.Next, o.ChangeSeq, o.From)...)
-		opened = tag.RowsAffected()
-		return err
+		args := append(attemptValues(o.Attempt), o.Next, o.ChangeSeq, o.From)
+		return s.ride(ctx, o.Attempt.BatchID, openFreshSQL, args, func(rows pgx.Rows) error {
+			rows.Close()
+			opened = rows.CommandTag().RowsAffected()
+			return rows.Err()
+		})
 	})
 	switch {
 	case errors.Is(err, errLost):

@@ -120,6 +120,22 @@ func queryToken(ctx context.Context, q querier, sql string, args ...any) (t stor
 	return t, err
 }
 
+// readToken reads the one row of a token.
+func readToken(rows pgx.Rows, t *store.Token) error {
+	defer rows.Close()
+	if !rows.Next() {
+		if err := rows.Err(); err != nil {
+			return err
+		}
+		return pgx.ErrNoRows
+	}
+	if err := rows.Scan(tokenFields(t)...); err != nil {
+		return err
+	}
+	rows.Close()
+	return rows.Err()
+}
+
 // querier is a pool or a transaction.
 type querier interface {
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)

@@ -19,6 +19,7 @@ type Store struct {
 	pool  *pgxpool.Pool
 	newID func() (uuid.UUID, error)
 	fault faults
+	lanes lanes
 	only  *single // nil: this process has not asked to be the only one
 }
 
