@@ -29,7 +29,7 @@ func (r *Runner) housekeep(soft context.Context) error {
 				return err
 			}
 		}
-		if pause(soft, r.poll()); soft.Err() != nil {
+		if !pause(soft, r.poll()) {
 			return context.Cause(soft)
 		}
 	}

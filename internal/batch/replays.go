@@ -38,7 +38,7 @@ func (r *Replayer) Run(ctx context.Context) error {
 		if err := r.runOnce(ctx); err != nil && ctx.Err() == nil {
 			r.Log.Warn("a replay could not go on", "error", err)
 		}
-		if pause(ctx, r.Poll); ctx.Err() != nil {
+		if !pause(ctx, r.Poll) {
 			return nil
 		}
 	}

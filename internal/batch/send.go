@@ -211,19 +211,21 @@ func (r *Runner) record(ctx context.Context, x *exchange, answer vendor.Exchange
 		case !errors.Is(err, store.ErrUnavailable):
 			return err
 		}
-		if pause(ctx, wait); ctx.Err() != nil {
+		if !pause(ctx, wait) {
 			return nil // given up: the successor resolves the attempt
 		}
 	}
 }
 
-// pause waits, at most until ctx ends.
-func pause(ctx context.Context, wait time.Duration) {
+// pause waits; false: ctx ended before the time was over.
+func pause(ctx context.Context, wait time.Duration) bool {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
+		return false
 	case <-timer.C:
+		return true
 	}
 }
 

@@ -153,7 +153,7 @@ func (w *world) suspended(reason string) {
 	w.Helper()
 	soft, stop := w.until(func() bool { return w.token().State == store.Suspended })
 	defer stop()
-	w.live(&life{w: w}, soft)
+	w.liveUntil(soft, &life{w: w})
 	t := w.token()
 	if t.State != store.Suspended || t.HoldReason != "suspended" {
 		w.Fatalf("the batch is %v, held by %q", t.State, t.HoldReason)

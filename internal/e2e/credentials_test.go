@@ -50,7 +50,7 @@ func TestAReleasedGateTakesTheNewCredential(t *testing.T) {
 			return t.Complete()
 		})
 		defer stop()
-		w.live(&life{w: w, ready: func(_ *batch.Runner, l *batch.Link) { link.Store(l) }}, soft)
+		w.liveUntil(soft, &life{w: w, ready: func(_ *batch.Runner, l *batch.Link) { link.Store(l) }})
 		if !released {
 			w.Error("the refused credential did not suspend the gate")
 		}
@@ -65,7 +65,7 @@ func TestARotatedCredentialSuspendsNothing(t *testing.T) {
 	onBoth(t, keyed(sandbox.Config{Token: "good"}), func(w *world) {
 		secret := w.guarded("bad")
 		w.submit(40)
-		w.live(&life{w: w, ready: func(*batch.Runner, *batch.Link) { secret.text.Store("good") }}, nil)
+		w.live(&life{w: w, ready: func(*batch.Runner, *batch.Link) { secret.text.Store("good") }})
 		gates, err := w.store.Gates(w.Context())
 		w.must(err)
 		if len(gates) != 0 {

@@ -47,7 +47,7 @@ func (w *world) cancelNow() {
 func TestCancelInMidRun(t *testing.T) {
 	onBoth(t, slow, func(w *world) {
 		w.submit(400, misfits...)
-		w.live(&life{w: w, point: "after_answer", nth: 6, do: w.cancelNow}, nil)
+		w.live(&life{w: w, point: "after_answer", nth: 6, do: w.cancelNow})
 		w.judge()
 		c := w.token().Counts
 		if c.Of(payroll.Cancelled) == 0 || c.Of(payroll.Settled) == 0 || w.token().State != store.CancelledBatch {
@@ -63,7 +63,7 @@ func TestDrainLeavesNothingInFlight(t *testing.T) {
 		w.submit(200)
 		soft, stop := context.WithCancel(w.Context())
 		defer stop()
-		w.live(&life{w: w, point: "after_attempt_commit", nth: 5, do: stop}, soft)
+		w.liveUntil(soft, &life{w: w, point: "after_attempt_commit", nth: 5, do: stop})
 		open, err := w.store.OpenAttempts(w.Context(), w.token().Batch.ID)
 		w.must(err)
 		c := w.token().Counts
@@ -106,7 +106,7 @@ func TestANewerVersionWaitsForTheOlderOne(t *testing.T) {
 	asked.profile = submit + "idempotency: {scope: line, retention: 1h}\nlookup: standard\nlookup_lag: 50ms\n"
 	onBoth(t, asked, func(w *world) {
 		w.submit(0, "A", "sandbox.timeout-after-commit.b")
-		w.live(&life{w: w, point: "before_write", nth: 1, do: func() { w.again(2, "A", "sandbox.timeout-after-commit.b") }}, nil)
+		w.live(&life{w: w, point: "before_write", nth: 1, do: func() { w.again(2, "A", "sandbox.timeout-after-commit.b") }})
 		w.judge()
 		w.counts(map[payroll.State]int64{payroll.DeadLettered: 2})
 		if r := w.reasons(); r[payroll.CorrectionRefused] != 2 {
@@ -145,7 +145,7 @@ func TestCutOff(t *testing.T) {
 			journal, err := sandbox.ReadJournal(w.journal)
 			w.must(err)
 			sent = len(journal.Requests)
-		}}, nil)
+		}})
 		w.judge()
 		c := w.token().Counts
 		if c.Of(payroll.Settled) == 0 || w.reasons()[payroll.CutoffPassed] == 0 || c.Of(payroll.Settled)+c.Of(payroll.DeadLettered) != int64(s.Batch.Total) {

@@ -36,7 +36,7 @@ func TestBackpressureDrainsWhatIsUnderWay(t *testing.T) {
 				r.Wake()
 			}
 		}
-		w.live(l, nil)
+		w.live(l)
 		w.judge()
 		w.counts(map[payroll.State]int64{payroll.Settled: 2})
 	})
@@ -60,7 +60,7 @@ func TestAClosedGateDoesNotHoldUpACutOff(t *testing.T) {
 		}
 		soft, stop := w.until(func() bool { return stored.Load() && w.token().Complete() })
 		defer stop()
-		w.live(l, soft)
+		w.liveUntil(soft, l)
 		w.counts(map[payroll.State]int64{payroll.DeadLettered: 2})
 		if w.reasons()[payroll.CutoffPassed] != 2 {
 			t.Errorf("dead letters: %v", w.reasons())

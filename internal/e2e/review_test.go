@@ -40,13 +40,13 @@ func TestALateAnswerAfterTheSuccessorsSweep(t *testing.T) {
 			go func() {
 				defer close(ended)
 				second := &life{w: w, wrap: func(s batch.Store) batch.Store { return watched{s, &swept} }}
-				w.live(second, nil)
+				w.live(second)
 			}()
 			for swept.Load() < 5 {
 				<-time.After(5 * time.Millisecond)
 			}
 		}
-		w.live(first, nil)
+		w.live(first)
 		<-ended
 		w.judge()
 		w.counts(map[payroll.State]int64{payroll.Settled: 40})
@@ -64,7 +64,7 @@ func TestARetryThatWaitedPastItsCutOff(t *testing.T) {
 				w.shift.Store(int64(2 * time.Hour))
 			}
 		}
-		w.live(l, nil)
+		w.live(l)
 		w.judge()
 		w.counts(map[payroll.State]int64{payroll.DeadLettered: 1})
 		if n := w.requests(); n != 1 {
@@ -85,7 +85,7 @@ func TestAResendThatWaitedPastTheVendorsMemory(t *testing.T) {
 				w.shift.Store(int64(2 * time.Hour))
 			}
 		}
-		w.live(l, nil)
+		w.live(l)
 		w.judge()
 		if n := w.requests(); n != 1 {
 			t.Errorf("%d requests were sent, one of them after the vendor forgot", n)
@@ -141,7 +141,7 @@ func newerStopsOlder(t *testing.T, k kind, stale bool) {
 		}}
 		soft, stop := w.until(func() bool { return len(w.letters()) > 0 })
 		defer stop()
-		w.live(l, soft)
+		w.liveUntil(soft, l)
 		journal, err := sandbox.ReadJournal(w.journal)
 		w.must(err)
 		if len(journal.Requests) != 1 {
@@ -176,7 +176,7 @@ func TestAnAttestedLineOfACancelledBatchHandsOver(t *testing.T) {
 			_, err := w.store.Cancel(w.Context(), tenant, first, "tester", w.now())
 			w.must(err)
 			w.again(1, "sandbox.timeout-before-commit.a")
-		}}, nil)
+		}})
 		letters := w.letters()
 		if len(letters) != 1 {
 			t.Fatalf("%d letters", len(letters))
@@ -263,7 +263,7 @@ func TestAReplayedCorrectionOfALineUnderWayWaits(t *testing.T) {
 			}
 			_, err := w.store.Accept(w.Context(), s)
 			w.must(err)
-		}}, nil)
+		}})
 		letters := w.letters()
 		if len(letters) != 1 {
 			t.Fatalf("%d letters", len(letters))
@@ -294,7 +294,7 @@ func TestAChunkIsRepeatedWholeOrNotAtAll(t *testing.T) {
 		}}
 		soft, stop := w.until(func() bool { return len(w.letters()) == 4 })
 		defer stop()
-		w.live(l, soft)
+		w.liveUntil(soft, l)
 		if n := w.requests(); n != 1 {
 			t.Errorf("%d requests", n)
 		}

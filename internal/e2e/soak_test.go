@@ -116,7 +116,7 @@ func (d *drama) season(l *life) {
 			}
 		}
 	})
-	d.live(l, soft)
+	d.liveUntil(soft, l)
 	stop()
 	acting.Wait()
 }
@@ -258,7 +258,7 @@ func (d *drama) finale() {
 		}
 	})
 	for soft.Err() == nil {
-		d.live(last, soft)
+		d.liveUntil(soft, last)
 		d.tidy(gate.Load())
 		if d.resting() {
 			break

@@ -30,7 +30,7 @@ func (w *world) takeOver() {
 func TestALateAnswerIsEvidence(t *testing.T) {
 	onBoth(t, blindVendor, func(w *world) {
 		w.submit(40)
-		if !w.live(&life{w: w, point: "before_results_commit", nth: 2, do: w.takeOver}, nil) {
+		if !w.live(&life{w: w, point: "before_results_commit", nth: 2, do: w.takeOver}) {
 			t.Fatal("the taken-over worker went on")
 		}
 		w.work("", 0)
@@ -47,7 +47,7 @@ func TestALostCommitAnswerIsSwept(t *testing.T) {
 		t.Run(k.name, func(t *testing.T) {
 			onBoth(t, k, func(w *world) {
 				w.submit(40)
-				w.live(&life{w: w, lose: 2}, nil)
+				w.live(&life{w: w, lose: 2})
 				report := w.judge()
 				parked := w.reasons()[payroll.OutcomeUnknown]
 				if k.blind() && (parked != 10 || report.Parked.NotPaid != 10) || !k.blind() && parked != 0 {

@@ -150,18 +150,24 @@ func (l *life) at(point string) {
 // work takes the unit over and works on it until it is at rest or the life ends.
 func (w *world) work(point string, nth int64) (died bool) {
 	w.Helper()
-	return w.live(&life{w: w, point: point, nth: nth}, nil)
+	return w.live(&life{w: w, point: point, nth: nth})
 }
 
-// live is one life of an engine; soft, if given, is when it is told to stop.
-func (w *world) live(l *life, soft context.Context) (died bool) {
+// live is one life of an engine that nobody tells to stop.
+func (w *world) live(l *life) (died bool) {
+	w.Helper()
+	return w.liveUntil(context.Background(), l)
+}
+
+// liveUntil is one life of an engine that is told to stop when until ends.
+func (w *world) liveUntil(until context.Context, l *life) (died bool) {
 	w.Helper()
 	ctx, kill := context.WithTimeout(w.Context(), time.Minute)
 	defer kill()
 	l.kill = kill
-	if soft == nil {
-		soft = ctx
-	}
+	soft, stop := context.WithCancel(ctx)
+	defer stop()
+	defer context.AfterFunc(until, stop)()
 	unit := payroll.Unit{Tenant: tenant, PayPeriod: period, Vendor: "acme"}
 	t, err := w.store.Claim(ctx, store.Claim{
 		Unit: unit, Owner: fmt.Sprint("owner-", rand.Uint64()), Now: w.now(), TTL: time.Minute, Force: true, Settle: w.profile.Policy().Settle,
