@@ -1,7 +1,9 @@
 package e2e
 
 import (
+	"net/http"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"payrollgateway/internal/sandbox"
@@ -12,6 +14,19 @@ type kind struct {
 	name    string
 	sandbox sandbox.Config
 	profile string // YAML after name, revision and base_url
+	down    int64  // so many requests are answered 503 before one reaches the vendor
+}
+
+// before is the vendor behind an edge that is down for a while.
+func (k kind) before(vendor http.Handler) http.Handler {
+	var seen atomic.Int64
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if seen.Add(1) <= k.down {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		vendor.ServeHTTP(w, r)
+	})
 }
 
 const (

@@ -242,7 +242,7 @@ func (d *drama) expect(err error) {
 // everything comes to rest; then the vendor's journal judges.
 func (d *drama) finale() {
 	d.Helper()
-	soft, stop := context.WithTimeout(d.Context(), 40*time.Second)
+	soft, stop := context.WithTimeout(d.Context(), 100*time.Second)
 	defer stop()
 	var gate atomic.Pointer[ratelimit.Gate]
 	last := &life{w: d.world, ready: func(r *batch.Runner, l *batch.Link) {
@@ -353,7 +353,7 @@ func (d *drama) addUp(t store.Token, lines map[string]sandbox.LedgerLine, earlie
 			lines[l.Key] = l
 		}
 	}
-	counts[payroll.DeadLettered] += int64(t.Rejected)
+	counts[payroll.DeadLettered] += int64(t.Batch.Total) - int64(len(items)) // refused rows have no line
 	if counts != t.Counts {
 		d.Errorf("batch %d counts %v, its lines %v", t.Batch.ID, t.Counts, counts)
 	}

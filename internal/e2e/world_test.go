@@ -50,7 +50,7 @@ func newWorld(t *testing.T, k kind, b backend) *world {
 	w.must(err)
 	server, err := sandbox.New(k.sandbox, journal)
 	w.must(err)
-	web := httptest.NewServer(server)
+	web := httptest.NewServer(k.before(server))
 	t.Cleanup(func() {
 		web.CloseClientConnections()
 		web.Close()
@@ -162,7 +162,7 @@ func (w *world) live(l *life) (died bool) {
 // liveUntil is one life of an engine that is told to stop when until ends.
 func (w *world) liveUntil(until context.Context, l *life) (died bool) {
 	w.Helper()
-	ctx, kill := context.WithTimeout(w.Context(), time.Minute)
+	ctx, kill := context.WithTimeout(w.Context(), 2*time.Minute)
 	defer kill()
 	l.kill = kill
 	soft, stop := context.WithCancel(ctx)

@@ -156,7 +156,7 @@ func (p *Profile) readingOf(it item, l ChunkLine, facts fact, request int) (payr
 	r := payroll.Reading{
 		Verdict: s.verdict, Class: s.class, As: s.as, Status: it.status,
 		Detail: scrub(it.detail, l), Reference: shorten(it.reference),
-		Decisive: s.effect&decisive != 0 && facts&lineKeys != 0,
+		Decisive: s.decides(facts),
 		Conflict: s.effect&conflict != 0,
 	}
 	if s.verdict == payroll.VerdictRetry {
@@ -169,6 +169,14 @@ func (p *Profile) readingOf(it item, l ChunkLine, facts fact, request int) (payr
 		r.Detail = "item status " + itemStatus(it.status)
 	}
 	return r, s.gate
+}
+
+// decides reports whether an item's "no" comes from behind the key check. Under
+// a request key whose answers are remembered every item does: the answer is the
+// stored one, or there was none.
+func (s saying) decides(facts fact) bool {
+	no := s.verdict == payroll.VerdictRetry || s.verdict == payroll.VerdictRejected
+	return facts&wholeKeys != 0 && no || facts&lineKeys != 0 && s.effect&decisive != 0
 }
 
 func itemStatus(status int) string {

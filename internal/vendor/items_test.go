@@ -40,6 +40,23 @@ func expectedItem(status int, scope retry.KeyScope, means retry.Conflict, harmle
 	return unknown
 }
 
+// Under a request key whose mixed answers are remembered, an item's "no" in the
+// answer to a repeat is what became of the line: otherwise a stored 503 is
+// asked for again until nothing is left to ask with.
+func TestARememberedNoIsDecisive(t *testing.T) {
+	t.Parallel()
+	c := chunkOf(2)
+	for _, status := range []int{503, 429, 422} {
+		for _, remembered := range []bool{false, true} {
+			p := profileWith(retry.KeyRequest, func(p *Profile) { p.Idempotency.Partial = remembered })
+			j := p.Judge(c, reply(207, fmt.Sprintf(`{"results":[{"key":%q,"status":%d}]}`, c.Lines[0].Key, status)))
+			if j.Lines[0].Decisive != remembered {
+				t.Errorf("item %d, remembered %v: decisive %v", status, remembered, j.Lines[0].Decisive)
+			}
+		}
+	}
+}
+
 // Every item status, as a number and as digits in a text, with every flag.
 func TestItemTable(t *testing.T) {
 	t.Parallel()

@@ -153,6 +153,7 @@ func (p *Profile) facts(x Exchange, a answer) (f fact) {
 	note(a.hinted, hinted)
 	note(p.Submit.Atomic, indivisible)
 	note(p.Idempotency.Scope == retry.KeyLine, lineKeys)
+	note(p.Idempotency.Scope == retry.KeyRequest && p.Policy().HonoursKeys(), wholeKeys)
 	note(p.Idempotency.Retention > 0, remembers)
 	note(p.Idempotency.Conflict == retry.ConflictDone, settles409)
 	return f

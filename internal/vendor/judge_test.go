@@ -314,7 +314,7 @@ func TestEveryRowOfTheTablesCanBeReached(t *testing.T) {
 	for name, table := range map[string][]rule{"requests": requestRules, "items": itemRules, "look-ups": lookUpRules} {
 		reached := map[int]bool{}
 		for _, status := range append(statusesToTry, -1) {
-			for facts := range fact(1) << 14 {
+			for facts := range 2 * settles409 { // the last fact
 				for i, r := range table {
 					if r.status.has(status) && facts&r.with == r.with && facts&r.not == 0 {
 						reached[i] = true

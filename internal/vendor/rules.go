@@ -18,6 +18,7 @@ const (
 	absent                       // a look-up: the vendor's own JSON, about no other key than the one asked for
 	indivisible                  // profile: a 4xx for the request applied nothing
 	lineKeys                     // profile: the key is in each line
+	wholeKeys                    // profile: the key is the request's, and every answer to it is remembered
 	remembers                    // profile: the vendor surely remembers keys for a while
 	settles409                   // profile: an item's 409 means that it was done
 )
