@@ -151,5 +151,5 @@ func (v *vendors) forIntake(name string) (intake.Vendor, bool) {
 	if !ok {
 		return intake.Vendor{}, false
 	}
-	return intake.Vendor{Cap: l.Profile.Limits, Corrections: payroll.Corrections(l.Profile.Corrections)}, true
+	return intake.Vendor{Cap: l.Profile.Limits, Corrections: l.Profile.Corrections}, true
 }

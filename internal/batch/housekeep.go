@@ -206,7 +206,7 @@ func (r *Runner) succeed(s payroll.Standing, o payroll.Older) (payroll.Change, b
 		return c, false
 	case payroll.PrecedesNothing, payroll.PrecedesCloses:
 	case payroll.PrecedesCorrects:
-		if !payroll.Corrections(r.link.Profile.Corrections).Sendable(r.tenure.Unit.Vendor, o) {
+		if !r.link.Profile.Corrections.Sendable(r.tenure.Unit.Vendor, o) {
 			c.Event = payroll.Given
 			c.Death = &payroll.Death{Reason: payroll.CorrectionRefused, Stage: payroll.StageResolve, Error: "it corrects a version that was paid, and the vendor takes no corrections"}
 		}

@@ -158,7 +158,7 @@ func (d *drama) submitSome() {
 	}
 	d.crowd = append(d.crowd, employees...)
 	s := d.submission(employees, version)
-	s.Rows, s.Corrections = samePay(s.Rows), payroll.Corrections(d.profile.Corrections)
+	s.Rows, s.Corrections = samePay(s.Rows), d.profile.Corrections
 	cutoff := d.dice.IntN(4)
 	d.mu.Unlock()
 	if cutoff == 0 {

@@ -133,18 +133,6 @@ const (
 	CorrectionsReplace Corrections = "replace" // it holds the newest version's absolute amount: sent
 )
 
-// ParseCorrections reads a corrections mode; "" means refuse.
-func ParseCorrections(s string) (Corrections, bool) {
-	switch c := Corrections(s); c {
-	case "":
-		return CorrectionsRefuse, true
-	case CorrectionsRefuse, CorrectionsReplace:
-		return c, true
-	default:
-		return "", false
-	}
-}
-
 // Sendable reports whether a correction of the paid line o may be sent by the
 // given vendor: only where the vendor itself holds that payment and replaces it.
 func (c Corrections) Sendable(vendor string, o Older) bool {

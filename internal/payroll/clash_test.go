@@ -202,20 +202,6 @@ func TestCorrectionsAreSentOnlyWhereThePaymentIsReplaced(t *testing.T) {
 	}
 }
 
-func TestParseCorrections(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]payroll.Corrections{"": "refuse", "refuse": "refuse", "replace": "replace"} {
-		if got, ok := payroll.ParseCorrections(text); !ok || got != want {
-			t.Errorf("%q: %q, %v", text, got, ok)
-		}
-	}
-	for _, text := range []string{"Replace", "append", " "} {
-		if _, ok := payroll.ParseCorrections(text); ok {
-			t.Errorf("%q is a mode", text)
-		}
-	}
-}
-
 func TestHandsOver(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 7, 16, 12, 0, 0, 0, time.UTC)

@@ -55,8 +55,8 @@ func (p *Profile) read(o *object) {
 	p.readAuth(o)
 	p.readSubmit(o.child("submit"))
 	p.readIdempotency(o.child("idempotency"))
-	p.Corrections = CorrectionsRefuse
-	oneOf(o, "corrections", &p.Corrections, CorrectionsRefuse, CorrectionsReplace)
+	p.Corrections = payroll.CorrectionsRefuse
+	oneOf(o, "corrections", &p.Corrections, payroll.CorrectionsRefuse, payroll.CorrectionsReplace)
 	p.readRates(o)
 	p.readLimits(o.child("limits"))
 	p.readRetry(o.child("retry"))

@@ -17,7 +17,7 @@ type Profile struct {
 	Auth        []Auth // applied in order
 	Submit      Submit
 	Idempotency Idempotency
-	Corrections Corrections
+	Corrections payroll.Corrections
 	Rate        []Rate // all of them must allow a request
 	Limits      payroll.Cap
 	Retry       Retry
@@ -65,15 +65,6 @@ type Stores string
 const (
 	StoresSuccess Stores = "success"
 	StoresAll     Stores = "all" // a stored failure answers for ever
-)
-
-// Corrections says what a new version of a paid line may do.
-type Corrections string
-
-// The ways of a correction. "delta" comes with the mapping language.
-const (
-	CorrectionsRefuse  Corrections = "refuse"
-	CorrectionsReplace Corrections = "replace" // the vendor holds the newest version's absolute amount
 )
 
 // Rate permits Requests in any window of length Per. Headroom, in [0, 1), is

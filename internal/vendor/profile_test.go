@@ -30,7 +30,7 @@ func TestDefaults(t *testing.T) {
 			Concurrency: 4, Chunk: Chunking{100, 250},
 		},
 		Idempotency: Idempotency{Scope: retry.KeyNone, Stores: StoresSuccess, Conflict: retry.ConflictDone},
-		Corrections: CorrectionsRefuse,
+		Corrections: payroll.CorrectionsRefuse,
 		Rate:        []Rate{{Requests: 10, Per: time.Second, Headroom: 0.2}},
 		Limits:      payroll.DefaultCap(),
 		Retry:       Retry{Budgets: retry.DefaultBudgets(), MaxWait: time.Hour},
@@ -340,7 +340,7 @@ func TestTheBuiltInSandbox(t *testing.T) {
 	t.Parallel()
 	p := BuiltinSandbox("http://127.0.0.1:4010")
 	if p.Name != "sandbox" || p.BaseURL != "http://127.0.0.1:4010" || p.Idempotency.Scope != retry.KeyLine ||
-		p.Idempotency.Retention != 24*time.Hour || !p.LookUp || p.Corrections != CorrectionsReplace || len(p.Text) == 0 {
+		p.Idempotency.Retention != 24*time.Hour || !p.LookUp || p.Corrections != payroll.CorrectionsReplace || len(p.Text) == 0 {
 		t.Errorf("%+v", p)
 	}
 	defer func() {
